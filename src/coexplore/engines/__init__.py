@@ -1,0 +1,36 @@
+"""The engines: different ways to train the same Run.
+
+An engine is a module with
+    groups(runs)             the runs dealt out as this engine trains them, each group sharing a shape
+    start(runs)              the state of a group before its first update, everything compiled
+    advance(state, updates)  the state after so many more updates
+    finish(state)            the Results of a group whose updates are all done
+    supports(run)            None, or why it cannot train this run
+A state has `runs`, `done` (updates so far) and `reward` (of each run, over the last advance).
+Nothing outside the Run changes a result: not the grouping, not how the updates are cut into advances.
+"""
+
+import importlib
+from types import ModuleType
+
+from coexplore.fields import refuse
+from coexplore.run import Run
+
+TITLES = {"xla": "JAX: any rule, any task, on whatever device JAX has"}
+
+
+def find(name: str) -> ModuleType:
+    if name not in TITLES:
+        raise refuse("engine", name, f"one of auto, {', '.join(TITLES)}", ["auto", *TITLES])
+    return importlib.import_module(f"coexplore.engines.{name}")
+
+
+def choose(run: Run, name: str = "auto") -> str:
+    """The engine for a run: the one asked for, or the first that can."""
+    reasons = {}
+    for each in TITLES if name == "auto" else [name]:
+        reason = find(each).supports(run)
+        if reason is None:
+            return each
+        reasons[each] = reason
+    raise refuse("engine", name, "; ".join(f"another than {k}: {why}" for k, why in reasons.items()))

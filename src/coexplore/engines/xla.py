@@ -1,0 +1,208 @@
+"""The xla engine: a run as compiled chunks of updates in JAX, for any rule and any task.
+
+Runs of one shape share one compilation, whatever their seeds and numbers and however long a chunk is.
+They are vmapped in groups of one fixed width, the last group padded, since the low bits of a result
+depend on the width. On a CPU that width is 1: a core is better used by a run of its own than by a wide vmap.
+"""
+
+import dataclasses
+import platform
+import threading
+from collections import defaultdict
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, Key
+
+from coexplore import network
+from coexplore.fields import Linear
+from coexplore.network import Params
+from coexplore.result import Result, bin_sizes, bins
+from coexplore.run import Run
+
+ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
+
+
+class Program(eqx.Module):
+    """What the compiled update needs to know of a run: its numbers, each as a schedule, are leaves."""
+
+    layers: Any
+    critic: Any
+    task: Any
+    rates: Any
+    batch: int = eqx.field(static=True)
+
+
+class Training(eqx.Module):
+    """What an update changes, for a group of G runs."""
+
+    params: Any
+    moments: Any
+    curve: Float[Array, "G P"]  # sums of reward; the means come at the end
+    t: Int[Array, ""]  # updates done
+    bin: Int[Array, ""]  # ⌊t·P / U⌋, the bin of the curve that the next update falls into …
+    phase: Int[Array, ""]  # … and t·P mod U; the product itself would overflow
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    runs: tuple[Run, ...]
+    program: Program
+    keys: Any
+    training: Training
+    reward: Any  # of each run, over the last advance
+
+    @property
+    def done(self) -> int:
+        return int(self.training.t)
+
+
+class Draws(eqx.Module):
+    """All that was drawn in one update of a group, with the rewards, so that a test can replay it."""
+
+    s: Float[Array, "G B D"]
+    activities: Any
+    r: Float[Array, "G B"]
+
+
+def supports(run: Run) -> str | None:
+    return None
+
+
+def usual_width() -> int:
+    return 1 if jax.default_backend() == "cpu" else 64
+
+
+def groups(runs: list[Run]) -> list[list[Run]]:
+    shapes = defaultdict(list)
+    for run in runs:
+        shapes[_shape(run)].append(run)
+    width = usual_width()
+    return [same[i : i + width] for same in shapes.values() for i in range(0, len(same), width)]
+
+
+def start(runs: list[Run], width: int | None = None) -> State:
+    width = width or usual_width()
+    padded = [*runs, *[runs[-1]] * (width - len(runs))]
+    params = _stack([network.init(run) for run in padded])
+    zero = jnp.asarray(0, jnp.int32)
+    training = Training(
+        params, jax.vmap(ADAM.init)(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero
+    )
+    program = _stack([_program(run) for run in padded])
+    keys = jnp.stack([network.root_keys(run.seed)[1] for run in padded])
+    state = State(tuple(runs), program, keys, training, np.full(len(runs), np.nan))
+    with _compiling[_shape(runs[0]), width]:  # two threads that need the same program compile it once
+        return advance(state, 0)
+
+
+_compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
+
+
+def advance(state: State, updates: int) -> State:
+    U = state.runs[0].updates
+    n = min(updates, U - state.done)
+    training, rewards = _advance(state.program, state.keys, np.int32(U), state.training, np.int32(n))
+    reward = np.asarray(rewards)[: len(state.runs)] / n if n else state.reward
+    return dataclasses.replace(state, training=training, reward=reward)
+
+
+def finish(state: State) -> list[Result]:
+    training = jax.tree.map(np.asarray, state.training)
+    device = jax.devices()[0]
+    built = {"jax": jax.__version__, "device": device.device_kind, "machine": platform.machine()}
+    results = []
+    for g, run in enumerate(state.runs):
+        curve = training.curve[g] / bin_sizes(run.updates).astype(np.float32)
+        params = jax.tree.map(lambda leaf, g=g: leaf[g], training.params)
+        results.append(Result(run, "xla", curve, params, built))
+    return results
+
+
+def update_with_draws(state: State) -> tuple[State, Draws]:
+    """One update, and all that was drawn in it."""
+    program, keys, training = state.program, state.keys, state.training
+    training, draws = _one_update(program, keys, np.int32(state.runs[0].updates), training)
+    return dataclasses.replace(state, training=training), draws
+
+
+def _program(run: Run) -> Program:
+    numbers = (network.layers(run), run.critic, run.task, run.learning_rates)
+    layers, critic, task, rates = jax.tree.map(_schedule, numbers, is_leaf=_is_schedule)
+    return Program(layers, critic, task, rates, run.batch)
+
+
+def _shape(run: Run) -> Any:
+    return jax.tree.structure(_program(run)), run.hidden, run.updates
+
+
+def _is_schedule(x: Any) -> bool:
+    return isinstance(x, Linear)
+
+
+def _schedule(x: Any) -> Linear:
+    """A number as a schedule, so that constants and schedules share a compilation."""
+    start, stop = (x.start, x.stop) if _is_schedule(x) else (x, x)
+    return Linear(jnp.asarray(start, jnp.float32), jnp.asarray(stop, jnp.float32))
+
+
+def _stack(trees: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
+    """One update of one run: sample S, draw H and A, observe R, give credit, step."""
+    now = jax.tree.map(lambda x: x.at(progress), program, is_leaf=_is_schedule)
+    state_key, act_key = jax.random.split(key)
+    state = now.task.sample(now.batch, state_key)
+    s = now.task.observe(state)
+    activities = network.act(now.layers, params, s, act_key)
+    r = now.task.reward(state, network.action(activities))
+    credit = network.learn(now.layers, now.critic, params, s, activities, r)
+    return *_ascend(params, moments, credit, now.rates), Draws(s, activities, r)
+
+
+def _ascend(params: Params, moments: Any, credit: Params, rates: tuple[Any, ...]) -> tuple[Params, Any]:
+    """Adam, upwards, every part of the network at its own rate."""
+    with jax.numpy_dtype_promotion("standard"):  # optax mixes an integer step count with floats
+        steps, moments = ADAM.update(credit, moments)
+
+    def climb(part: Any, step: Any, rate: Any) -> Any:
+        return jax.tree.map(lambda p, dp: p + rate * dp, part, step)
+
+    layers = tuple(map(climb, params.layers, steps.layers, rates))
+    return Params(layers, climb(params.critic, steps.critic, rates[-1])), moments
+
+
+def _update_group(program: Program, keys: Any, U: Any, training: Training) -> tuple[Training, Draws]:
+    """The next update of every run of a group, and the curve kept up to date."""
+    t, P = training.t, training.curve.shape[1]
+    progress = t.astype(jnp.float32) / jnp.maximum(U - 1, 1).astype(jnp.float32)
+    update_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
+    params, moments, draws = jax.vmap(_update, (0, 0, None, 0, 0))(
+        program, update_keys, progress, training.params, training.moments
+    )
+    curve = training.curve.at[:, training.bin].add(draws.r.mean(axis=1))
+    full = training.phase + P >= U
+    phase = training.phase + P - jnp.where(full, U, 0)
+    return Training(params, moments, curve, t + 1, training.bin + full, phase), draws
+
+
+def _updates(program: Program, keys: Any, U: Any, training: Training, n: Any) -> tuple[Training, Any]:
+    """n updates, and each run's sum of rewards over them."""
+
+    def body(_: Any, carry: tuple[Training, Any]) -> tuple[Training, Any]:
+        training, draws = _update_group(program, keys, U, carry[0])
+        return training, carry[1] + draws.r.mean(axis=1)
+
+    return jax.lax.fori_loop(0, n, body, (training, jnp.zeros(training.curve.shape[0])))
+
+
+# The arithmetic of one update is small: threads inside it would cost more than they give.
+_options = {"xla_cpu_multi_thread_eigen": False}
+_advance = jax.jit(_updates, compiler_options=_options)
+_one_update = jax.jit(_update_group, compiler_options=_options)

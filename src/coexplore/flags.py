@@ -1,0 +1,96 @@
+"""A run by the names a person uses: the command line's flags, grids, labels, the command that repeats a run."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coexplore import fields
+from coexplore.critic import ACTIVATIONS, Critic
+from coexplore.fields import Choice, Spec, refuse
+from coexplore.rules import Rule
+from coexplore.run import FLAGS, Run, Task
+from coexplore.tasks.multiplexer import Multiplexer
+
+CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
+
+
+def flags(rule: type[Rule], task: type[Task] = Multiplexer) -> dict[str, Spec]:
+    """Every setting of a run by its flag name."""
+    own = {FLAGS.get(name, name): spec for name, spec in fields.specs(Run).items()}
+    critic: dict[str, Spec] = {"critic": CRITICS, "critic_width": fields.specs(Critic)["width"]}
+    return {**fields.specs(rule), **fields.specs(task), **critic, **own}
+
+
+def flat(run: Run) -> dict[str, str]:
+    """The run by flag names, values as the command line writes them; of several rules the first with a field speaks."""
+    values = {name: getattr(run.task, name) for name in fields.specs(run.task)}
+    for rule in reversed(run.rules):
+        values |= {name: getattr(rule, name) for name in fields.specs(rule)}
+    values["critic"] = run.critic.activation if run.critic else "none"
+    if run.critic:
+        values["critic_width"] = run.critic.width
+    values |= {FLAGS.get(name, name): getattr(run, name) for name in fields.specs(run)}
+    specs = {k: spec for rule in run.rules for k, spec in flags(type(rule), type(run.task)).items()}
+    names = "+".join(dict.fromkeys(rule.name for rule in run.rules))
+    return {"rule": names} | {name: specs[name].show(value) for name, value in values.items()}
+
+
+def change(run: Run, name: str, value: Any) -> Run:
+    """The run with one setting changed, by its flag name or its name in Run."""
+    if name == "critic" and isinstance(value, str):
+        CRITICS.check(name, value)
+        critic = None if value == "none" else dataclasses.replace(run.critic or Critic(), activation=value)
+        return dataclasses.replace(run, critic=critic)
+    if name == "critic_width":
+        if run.critic is None:
+            raise refuse(name, value, "no width where there is no critic")
+        return dataclasses.replace(run, critic=dataclasses.replace(run.critic, width=value))
+    if name == "units" or name in {f.name for f in dataclasses.fields(Run)}:
+        return dataclasses.replace(run, **{"hidden" if name == "units" else name: value})
+    if name in fields.specs(run.task):
+        return dataclasses.replace(run, task=dataclasses.replace(run.task, **{name: value}))
+    if any(name in fields.specs(rule) for rule in run.rules):
+        layers = tuple(dataclasses.replace(r, **{name: value}) if name in fields.specs(r) else r for r in run.rules)
+        return dataclasses.replace(run, rule=layers if isinstance(run.rule, tuple) else layers[0])
+    raise refuse("setting", name, f"one of {', '.join(flat(run))}", flat(run))
+
+
+def grid(run: Run, **axes: Any) -> list[Run]:
+    """Every combination: `grid(run, coupling=[0, 0.25], seed=range(5))` makes ten runs."""
+    # What decides which settings there are goes first: a rule must be in place before its coupling.
+    names = sorted(axes, key=lambda name: name not in ("rule", "task", "critic", "units", "hidden"))
+    values = [axes[name] if isinstance(axes[name], list | range | np.ndarray) else [axes[name]] for name in names]
+    runs = []
+    for combination in itertools.product(*values):
+        made = run
+        for name, value in zip(names, combination, strict=True):
+            made = change(made, name, value)
+        runs.append(made)
+    return runs
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """A short name for each run: its rule and whatever tells it from the other settings of that rule."""
+    described = [flat(run) for run in runs]
+    names = []
+    for one in described:
+        peers = [other for other in described if other["rule"] == one["rule"]]
+        differs = [k for k in one if k != "seed" and any(peer.get(k) != one[k] for peer in peers)]
+        names.append(" ".join([one["rule"], *(f"{dashed(k)}={one[k]}" for k in differs)]))
+    return names
+
+
+def command(run: Run) -> str | None:
+    """The command that repeats the run; None where layers have different rules, which no flag can say."""
+    if isinstance(run.rule, tuple):
+        return None
+    usual = flat(Run(rule=type(run.rule)(), task=type(run.task)()))  # type: ignore[call-arg]
+    changed = {name: text for name, text in flat(run).items() if text != usual.get(name)}
+    return " ".join(["coexplore train", run.rule.name, *(f"--{dashed(k)} {text}" for k, text in changed.items())])
+
+
+def dashed(name: str) -> str:
+    return name.replace("_", "-")

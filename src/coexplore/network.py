@@ -1,0 +1,80 @@
+"""A network of stochastic layers and its critic: `init`, `act` and `learn`, in the order of the algorithm boxes.
+
+Every layer is a rule, the output included: its one Bernoulli-logistic unit learns by δ ∇ log P(A | H), which is
+what REINFORCE centred on both sides does. So a network is a tuple of rules, the last of which draws the action.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Key
+
+from coexplore.critic import Critic
+from coexplore.rules import AbstractActivity, Feedback, Reinforce, Rule
+from coexplore.run import Run
+
+
+class Params(eqx.Module):
+    layers: tuple[Any, ...]
+    critic: Any  # CriticParams, or None where there is no critic
+
+
+def layers(run: Run) -> tuple[Rule, ...]:
+    """The rules of the hidden layers, then the output's."""
+    return (*run.rules, Reinforce())
+
+
+def root_keys(seed: int) -> tuple[Key[Array, ""], Key[Array, ""]]:
+    """The key of the first parameters and the key of everything drawn while training."""
+    init_key, train_key = jax.random.split(jax.random.key(seed))
+    return init_key, train_key
+
+
+def init(run: Run) -> Params:
+    """The parameters that every engine starts from."""
+    sizes = (run.task.size, *run.hidden, 1)
+    init_key, _ = root_keys(run.seed)
+    *layer_keys, critic_key = jax.random.split(init_key, len(sizes))
+    made = [
+        rule.init(D, N, key) for rule, D, N, key in zip(layers(run), sizes[:-1], sizes[1:], layer_keys, strict=True)
+    ]
+    return Params(tuple(made), run.critic.init(sizes[0], critic_key) if run.critic else None)
+
+
+def act(
+    layers: tuple[Rule, ...], params: Params, s: Float[Array, "B D"], key: Key[Array, ""]
+) -> tuple[AbstractActivity, ...]:
+    """Draw layer after layer, each from what the one below it drew; the last draw is the action."""
+    activities, x = [], s
+    keys = jax.random.split(key, len(layers))
+    for rule, p, layer_key in zip(layers, params.layers, keys, strict=True):
+        activities.append(rule.explore(p, x, layer_key))
+        x = activities[-1].h
+    return tuple(activities)
+
+
+def action(activities: tuple[AbstractActivity, ...]) -> Float[Array, " B"]:
+    """A."""
+    return activities[-1].h[:, 0]
+
+
+def learn(
+    layers: tuple[Rule, ...],
+    critic: Critic | None,
+    params: Params,
+    s: Float[Array, "B D"],
+    activities: tuple[AbstractActivity, ...],
+    r: Float[Array, " B"],
+) -> Params:
+    """The ascent direction of every parameter, from the rewards r."""
+    delta = r - critic.value(params.critic, s) if critic else r
+    inputs = (s, *(activity.h for activity in activities[:-1]))
+    seen = list(zip(layers, params.layers, inputs, activities, strict=True))
+    credits = []
+    for i, (rule, p, x, activity) in enumerate(seen):
+        feedback = Feedback((delta if rule.centres_reward else r)[:, None])
+        for upper, upper_params, upper_x, upper_activity in reversed(seen[i + 1 :]):
+            feedback = upper.below(upper_params, upper_x, upper_activity, feedback)
+        credits.append(rule.credit(p, x, activity, feedback))
+    return Params(tuple(credits), critic.credit(params.critic, s, delta) if critic else None)

@@ -1,0 +1,83 @@
+"""Result: what a finished run leaves behind."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coexplore import network
+from coexplore.fields import Linear, refuse
+from coexplore.run import Run
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters."""
+
+    run: Run
+    engine: str
+    curve: NDArray[np.float32]
+    params: network.Params
+    provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def episodes(self) -> NDArray[np.floating]:
+        """Episodes trained by the end of each point of the curve."""
+        P = len(self.curve)
+        return np.arange(1, P + 1) * (self.run.episodes / P)
+
+    @property
+    def reward(self) -> float:
+        """Mean reward over all episodes."""
+        return float(np.average(self.curve, weights=bin_sizes(self.run.updates), axis=0))
+
+    @property
+    def first(self) -> float:
+        """Mean reward over the first quarter of the curve."""
+        return float(np.mean(self.curve[: max(1, len(self.curve) // 4)]))
+
+    @property
+    def last(self) -> float:
+        """Mean reward over the last quarter of the curve."""
+        return float(np.mean(self.curve[-max(1, len(self.curve) // 4) :]))
+
+    def act(self, states: ArrayLike, key: Any) -> NDArray[np.int64]:
+        """One action for each observation [B, D]; `key` is a JAX key or a whole number."""
+        s = jnp.asarray(np.asarray(states, dtype=np.float32))
+        if s.ndim != 2 or s.shape[1] != self.run.task.size:
+            raise refuse("states", list(s.shape), f"observations of shape [batch, {self.run.task.size}]")
+        if isinstance(key, int):
+            key = jax.random.key(key)
+        layers = at_the_end(network.layers(self.run))
+        activities = network.act(layers, jax.tree.map(jnp.asarray, self.params), s, key)
+        return np.asarray(network.action(activities)).astype(np.int64)
+
+
+def at_the_end(tree: Any) -> Any:
+    """Every schedule at its last value."""
+    return jax.tree.map(lambda x: x.stop if isinstance(x, Linear) else x, tree, is_leaf=lambda x: isinstance(x, Linear))
+
+
+def bins(updates: int) -> int:
+    """P = min(1000, U), rounded down to a multiple of 4 once there are four updates."""
+    P = min(1000, updates)
+    return P - P % 4 if P >= 4 else P
+
+
+def bin_sizes(updates: int) -> NDArray[np.int64]:
+    """How many updates fall into each bin: update t belongs to bin ⌊t·P / U⌋."""
+    P = bins(updates)
+    edges = -(-np.arange(P + 1, dtype=np.int64) * updates // P)
+    return np.diff(edges)
+
+
+def by_setting(results: Iterable[Result]) -> dict[Run, list[Result]]:
+    """Results that differ in nothing but the seed, together."""
+    settings: dict[Run, list[Result]] = {}
+    for result in results:
+        settings.setdefault(result.run.setting, []).append(result)
+    return settings

@@ -1,0 +1,26 @@
+"""The learning rules, by name: ours, and those that other packages offer under the entry point `coexplore.rules`."""
+
+from importlib.metadata import EntryPoint, entry_points
+
+from coexplore.fields import refuse
+from coexplore.rules.base import AbstractActivity, Feedback, Rule
+from coexplore.rules.boltzmann import Boltzmann
+from coexplore.rules.recurrent import Recurrent
+from coexplore.rules.reinforce import Reinforce
+
+__all__ = ["AbstractActivity", "Boltzmann", "Feedback", "Recurrent", "Reinforce", "Rule", "find", "known"]
+
+BUILT_IN: dict[str, type[Rule]] = {rule.name: rule for rule in (Reinforce, Boltzmann, Recurrent)}
+
+
+def known() -> dict[str, type[Rule] | EntryPoint]:
+    """Every rule that a name may mean; a plug-in is not imported before it is asked for."""
+    return {**{plug.name: plug for plug in entry_points(group="coexplore.rules")}, **BUILT_IN}
+
+
+def find(name: str) -> type[Rule]:
+    rules = known()
+    if name not in rules:
+        raise refuse("rule", name, f"one of {', '.join(rules)}", rules)
+    found = rules[name]
+    return found.load() if isinstance(found, EntryPoint) else found

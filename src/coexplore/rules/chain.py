@@ -1,0 +1,121 @@
+"""Coordinated exploration: the chain of draws that Algorithms 1 and 2 share.
+
+    H₍₀₎ ~ Ber(σ(Wᵀx + b))
+    H₍ₜ₎ ~ Ber(σ(c W_recᵀ H₍ₜ₋₁₎ + Wᵀx + b)),  t = 1 … T             (eq:ss1)
+
+Synchronous: all units at once. One-by-one: a step is N single draws, each of a unit chosen at
+random while the others stand still (Gibbs sampling, eq:exp3).
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from coexplore import units
+from coexplore.fields import Scalar
+from coexplore.rules.base import AbstractActivity
+from coexplore.units import drive, glorot
+
+
+class Coupled(eqx.Module):
+    """Parameters of a layer whose units hear each other."""
+
+    W: Float[Array, "D N"]
+    b: Float[Array, " N"]
+    W_rec: Float[Array, "N N"]
+
+
+def init(D: int, N: int, key: Key[Array, ""]) -> Coupled:
+    """W_rec starts at zero: exploration is independent until coordination is learned."""
+    affine = glorot(D, N, key)
+    return Coupled(W=affine.W, b=affine.b, W_rec=jnp.zeros((N, N)))
+
+
+class Path(AbstractActivity):
+    """Synchronous steps: H₍₀₎ … H₍T₎, the probabilities P behind H₍₁₎ … H₍T₎, and the last as h."""
+
+    P: Float[Array, "T B N"]
+    H: Float[Array, "T+1 B N"]
+    h: Float[Array, "B N"]
+    draws: Float[Array, "T+1 B N"]
+
+    def log_probability(self, params: Coupled, c: Scalar, x: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """log Pr(H₍₀₎ … H₍T₎ | x)."""
+        d = drive(params, x)
+        first = units.log_probability(self.H[0], d)
+        later = units.log_probability(self.H[1:], c * (self.H[:-1] @ params.W_rec) + d)
+        return (first + later.sum(axis=0)).sum(axis=1)
+
+
+def synchronous(params: Coupled, c: Scalar, T: int, x: Float[Array, "B D"], key: Key[Array, ""]) -> Path:
+    d = drive(params, x)
+    u = jax.random.uniform(key, (T + 1, *d.shape), d.dtype)
+
+    def step(h: Array, u: Array) -> tuple[Array, tuple[Array, Array]]:
+        p = units.probability(c * (h @ params.W_rec) + d)
+        h = units.draw(p, u)
+        return h, (h, p)
+
+    h_0 = units.draw(units.probability(d), u[0])
+    h, (H, P) = jax.lax.scan(step, h_0, u[1:])
+    return Path(H=jnp.concatenate([h_0[None], H]), P=P, h=h, draws=u)
+
+
+class SingleDraws(eqx.Module):
+    """Uniforms u, the first row for H₍₀₎; u[t, b, n] then drives the n-th single draw of step t, of unit[t-1, b, n]."""
+
+    unit: Int[Array, "T B N"]
+    u: Float[Array, "T+1 B N"]
+
+
+class Sweeps(AbstractActivity):
+    """One-by-one steps: H₍₀₎, the bit of every single draw, H₍T₎."""
+
+    h_0: Float[Array, "B N"]
+    bits: Float[Array, "T B N"]
+    h: Float[Array, "B N"]
+    draws: SingleDraws
+
+    def log_probability(self, params: Coupled, c: Scalar, x: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """log Pr(H₍₀₎ and every bit | x and the units chosen)."""
+        d = drive(params, x)
+
+        def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
+            i, bit = drawn
+            return _put(h, i, bit), units.log_probability(bit, _input(params, c, d, h, i))
+
+        _, later = jax.lax.scan(step, self.h_0, (_singly(self.draws.unit), _singly(self.bits)))
+        return units.log_probability(self.h_0, d).sum(axis=1) + later.sum(axis=0)
+
+
+def one_by_one(params: Coupled, c: Scalar, T: int, x: Float[Array, "B D"], key: Key[Array, ""]) -> Sweeps:
+    d = drive(params, x)
+    u_key, unit_key = jax.random.split(key)
+    u = jax.random.uniform(u_key, (T + 1, *d.shape), d.dtype)
+    unit = jax.random.randint(unit_key, (T, *d.shape), 0, d.shape[1])
+
+    def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
+        i, u = drawn
+        bit = units.draw(units.probability(_input(params, c, d, h, i)), u)
+        return _put(h, i, bit), bit
+
+    h_0 = units.draw(units.probability(d), u[0])
+    h, bits = jax.lax.scan(step, h_0, (_singly(unit), _singly(u[1:])))
+    bits = jnp.swapaxes(bits.reshape(T, d.shape[1], d.shape[0]), 1, 2)
+    return Sweeps(h_0=h_0, bits=bits, h=h, draws=SingleDraws(unit=unit, u=u))
+
+
+def _singly(x: Array) -> Array:
+    """[T, B, N] → [T·N, B]: one single draw an episode at a time."""
+    return jnp.swapaxes(x, 1, 2).reshape(-1, x.shape[1])
+
+
+def _input(params: Coupled, c: Scalar, d: Array, h: Array, i: Array) -> Array:
+    """c Σⱼ W_recⱼᵢ hⱼ + dᵢ for the one unit i of each episode."""
+    chosen = jnp.take_along_axis(d, i[:, None], axis=1)[:, 0]
+    return c * jnp.einsum("bj,jb->b", h, params.W_rec[:, i]) + chosen
+
+
+def _put(h: Array, i: Array, bit: Array) -> Array:
+    return h.at[jnp.arange(h.shape[0]), i].set(bit)

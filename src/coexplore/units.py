@@ -1,0 +1,40 @@
+"""What layers are made of: weights that give a drive x, Bernoulli-logistic units that fire with probability σ(x)."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+
+def probability(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Pr(H = 1) = σ(x)."""
+    return jax.nn.sigmoid(x)
+
+
+def draw(p: Float[Array, "*shape"], u: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """H ~ Ber(p) from a uniform u: H = 1 where u < p."""
+    return (u < p).astype(p.dtype)
+
+
+def log_probability(h: Float[Array, "*shape"], x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """log Pr(H = h) = h·x − log(1 + eˣ)."""
+    return h * x - jax.nn.softplus(x)
+
+
+class Affine(eqx.Module):
+    """Parameters of a feedforward layer."""
+
+    W: Float[Array, "D N"]
+    b: Float[Array, " N"]
+
+
+def drive(params: Any, x: Float[Array, "B D"]) -> Float[Array, "B N"]:
+    """Wᵀx + b."""
+    return x @ params.W + params.b
+
+
+def glorot(D: int, N: int, key: Key[Array, ""]) -> Affine:
+    """Weights ~ Normal(0, 2 / (D + N)), zero biases."""
+    return Affine(W=(2.0 / (D + N)) ** 0.5 * jax.random.normal(key, (D, N)), b=jnp.zeros(N))

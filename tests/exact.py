@@ -1,0 +1,197 @@
+"""Exact expectations: every state of a small network, weighed by its probability. Nothing is sampled.
+
+A `Toy` is a task with a handful of states and arbitrary rewards R(s, a). The hidden layer's outcomes are
+enumerated as paths H [T+1, K, N] with log-probabilities [S, K]; the laws are written here independently of the
+package. Because a rule's credit is linear in the signal and a mean over the batch, its exact expectation is one
+call: the batch holds every episode (s, path, a), the signal is multiplied by that episode's probability.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from coexplore.rules import Feedback, Reinforce
+from coexplore.rules.chain import Coupled, Path
+from coexplore.rules.reinforce import Activity
+from coexplore.units import Affine
+
+
+class Toy(NamedTuple):
+    s: jax.Array  # [S, D] inputs
+    d0: jax.Array  # [S] their probabilities
+    R: jax.Array  # [S, 2] rewards
+    out: Affine  # output unit, N → 1
+
+
+def states(n: int) -> jax.Array:
+    """All 2ⁿ binary vectors."""
+    return jnp.asarray((np.arange(2**n)[:, None] >> np.arange(n)) & 1, jnp.float64)
+
+
+def toy(rng: np.random.Generator, D: int, N: int, binary: bool = False) -> Toy:
+    s = states(D) if binary else 2 * states(D) - 1
+    d0 = rng.dirichlet(np.ones(len(s)))
+    out = Affine(W=jnp.asarray(rng.normal(size=(N, 1)) * 1.5), b=jnp.asarray(rng.normal(size=1)))
+    return Toy(s, jnp.asarray(d0), jnp.asarray(rng.normal(size=(len(s), 2))), out)
+
+
+def affine(rng: np.random.Generator, D: int, N: int) -> Affine:
+    return Affine(W=jnp.asarray(rng.normal(size=(D, N))), b=jnp.asarray(rng.normal(size=N)))
+
+
+def coupled(rng: np.random.Generator, D: int, N: int, symmetric: bool, scale: float = 1.0) -> Coupled:
+    layer, W_rec = affine(rng, D, N), rng.normal(size=(N, N)) * scale
+    if symmetric:
+        W_rec = np.triu(W_rec, 1) + np.triu(W_rec, 1).T
+    return Coupled(W=layer.W, b=layer.b, W_rec=jnp.asarray(W_rec))
+
+
+def log_ber(h: jax.Array, x: jax.Array) -> jax.Array:
+    """log Pr(h) of independent units with inputs x, summed over units."""
+    return jnp.sum(h * jax.nn.log_sigmoid(x) + (1 - h) * jax.nn.log_sigmoid(-x), axis=-1)
+
+
+# Laws of the hidden layer: log Pr(outcome | s), [S, K] ----------------------------------------------------------------
+
+
+def independent(params: Affine, s: jax.Array) -> jax.Array:
+    d = s @ params.W + params.b
+    return log_ber(states(d.shape[1])[None], d[:, None])
+
+
+def boltzmann(params: Coupled, c: float, s: jax.Array) -> jax.Array:
+    """Pr(h | s) ∝ exp(d·h + ½ c hᵀ W_rec h)."""
+    d, h = s @ params.W + params.b, states(params.b.shape[0])
+    energy = d @ h.T + 0.5 * c * jnp.einsum("ki,ij,kj->k", h, params.W_rec, h)
+    return jax.nn.log_softmax(energy, axis=1)
+
+
+def synchronous_limit(params: Coupled, c: float, s: jax.Array) -> jax.Array:
+    """π(h) ∝ exp(d·h) Πᵢ (1 + exp(dᵢ + c Σⱼ wᵢⱼ hⱼ)), the limit of synchronous sampling (W_rec symmetric)."""
+    d, h = s @ params.W + params.b, states(params.b.shape[0])
+    inputs = d[:, None] + c * (h @ params.W_rec)[None]
+    return jax.nn.log_softmax(d @ h.T + jax.nn.softplus(inputs).sum(axis=-1), axis=1)
+
+
+def synchronous_kernel(params: Coupled, c: float, s: jax.Array) -> jax.Array:
+    """Pr(h → h') of one synchronous step, [S, K, K]."""
+    d, h = s @ params.W + params.b, states(params.b.shape[0])
+    inputs = d[:, None, None] + c * (h @ params.W_rec)[None, :, None]
+    return jnp.exp(log_ber(h[None, None], inputs))
+
+
+def single_kernel(params: Coupled, c: float, s: jax.Array) -> jax.Array:
+    """Pr(h → h') when one unit, chosen at random, is drawn anew, [S, K, K]."""
+    N = params.b.shape[0]
+    d, h = s @ params.W + params.b, states(N)
+    kernel = np.zeros((len(d), 2**N, 2**N))
+    for m, d_m in enumerate(d):
+        for k, h_k in enumerate(h):
+            for i in range(N):
+                p = float(jax.nn.sigmoid(d_m[i] + c * h_k @ params.W_rec[:, i]))
+                kernel[m, k, k | (1 << i)] += p / N
+                kernel[m, k, k & ~(1 << i)] += (1 - p) / N
+    return jnp.asarray(kernel)
+
+
+def synchronous(params: Coupled, c: float, T: int, s: jax.Array) -> jax.Array:
+    """log Pr(H₍T₎ = h | s) after T steps from the first draw."""
+    law, kernel = jnp.exp(independent(Affine(params.W, params.b), s)), synchronous_kernel(params, c, s)
+    for _ in range(T):
+        law = jnp.einsum("sk,skl->sl", law, kernel)
+    return jnp.log(law)
+
+
+def paths(N: int, T: int) -> jax.Array:
+    """Every H₍₀₎ … H₍T₎: [T+1, 2^(N(T+1)), N]."""
+    return jnp.moveaxis(states(N * (T + 1)).reshape(-1, T + 1, N), 1, 0)
+
+
+def recurrent(params: Coupled, c: float, T: int, s: jax.Array, first: Affine | None = None) -> jax.Array:
+    """log Pr(path | s); `first` may give the first draw parameters of its own."""
+    H = paths(params.b.shape[0], T)
+    first = first or Affine(params.W, params.b)
+    d = (s @ params.W + params.b)[:, None]
+    log_p = log_ber(H[0][None], (s @ first.W + first.b)[:, None])
+    for t in range(1, T + 1):
+        log_p += log_ber(H[t][None], d + c * (H[t - 1] @ params.W_rec)[None])
+    return log_p
+
+
+# Expectations ---------------------------------------------------------------------------------------------------------
+
+
+def action_probabilities(out: Affine, h: jax.Array) -> jax.Array:
+    """Pr(a | h), [K, 2]."""
+    p = jax.nn.sigmoid(h @ out.W + out.b)
+    return jnp.concatenate([1 - p, p], axis=1)
+
+
+def value(task: Toy, log_p: jax.Array, h: jax.Array) -> jax.Array:
+    """E[R | s], [S]."""
+    return jnp.einsum("sk,ka,sa->s", jnp.exp(log_p), action_probabilities(task.out, h), task.R)
+
+
+def objective(task: Toy, log_p: jax.Array, h: jax.Array) -> jax.Array:
+    """E[R]."""
+    return task.d0 @ value(task, log_p, h)
+
+
+def activity(rule, params, x: jax.Array, H: jax.Array):
+    """What the rule would have recorded had it drawn H [T+1, n, N] on inputs x [n, D]."""
+    d = x @ params.W + params.b
+    if isinstance(rule, Reinforce):
+        return Activity(h=H[-1], p=jax.nn.sigmoid(d), draws=jnp.zeros_like(H[-1:]))
+    P = jax.nn.sigmoid(rule.coupling * (H[:-1] @ params.W_rec) + d)
+    return Path(H=H, P=P, h=H[-1], draws=jnp.zeros_like(H))
+
+
+class Episodes(NamedTuple):
+    """Every (s, outcome, a), flattened to n: input, path, probability, and the indices of s."""
+
+    x: jax.Array
+    H: jax.Array
+    p: jax.Array
+    r: jax.Array
+    s: jax.Array
+
+
+def episodes(task: Toy, log_p: jax.Array, H: jax.Array) -> Episodes:
+    S, K = log_p.shape
+    m, k, a = (index.ravel() for index in jnp.meshgrid(jnp.arange(S), jnp.arange(K), jnp.arange(2), indexing="ij"))
+    p = task.d0[m] * jnp.exp(log_p)[m, k] * action_probabilities(task.out, H[-1])[k, a]
+    return Episodes(task.s[m], H[:, k], p, task.R[m, a], m)
+
+
+def expected_credit(rule, params, task: Toy, log_p: jax.Array, H: jax.Array, V=None):
+    """E[credit] with the signal R − V(s) where the rule centres the reward, and R where it does not."""
+    all_ = episodes(task, log_p, H)
+    signal = all_.r - (V[all_.s] if V is not None and rule.centres_reward else 0.0)
+    delta = (len(all_.p) * all_.p * signal)[:, None]
+    return rule.credit(params, all_.x, activity(rule, params, all_.x, all_.H), Feedback(delta))
+
+
+def credit_moments(rule, params, task: Toy, log_p: jax.Array, H: jax.Array, V=None):
+    """Mean and variance of one episode's credit, entry by entry."""
+    all_ = episodes(task, log_p, H)
+    signal = all_.r - (V[all_.s] if V is not None and rule.centres_reward else 0.0)
+
+    def one(x, h, delta):
+        return rule.credit(params, x[None], activity(rule, params, x[None], h[:, None]), Feedback(delta[None, None]))
+
+    each = jax.vmap(one, (0, 1, 0))(all_.x, all_.H, signal)
+    mean = jax.tree.map(lambda c: jnp.einsum("n,n...->...", all_.p, c), each)
+    square = jax.tree.map(lambda c: jnp.einsum("n,n...->...", all_.p, c**2), each)
+    return mean, jax.tree.map(lambda q, m: q - m**2, square, mean)
+
+
+def cosine(a, b) -> float:
+    a, b = (jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)]) for tree in (a, b))
+    return float(a @ b / jnp.linalg.norm(a) / jnp.linalg.norm(b))
+
+
+def largest_gap(a, b) -> float:
+    """max |a − b| over all entries."""
+    return max(float(jnp.max(jnp.abs(x - y))) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))

@@ -1,0 +1,180 @@
+"""Updates of the xla engine, replayed from their draws by the oracle."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import oracle
+import pytest
+
+from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run
+from coexplore.engines import xla
+
+
+def small(rule, N=7, bits=1, batch=16, **kwargs):
+    task = kwargs.pop("task", Multiplexer(bits=bits))
+    hidden = N if isinstance(N, tuple) else (N,)
+    return Run(rule=rule, hidden=hidden, task=task, batch=batch, episodes=batch * 40, **kwargs)
+
+
+ONE_UPDATE = {
+    "reinforce": small(Reinforce()),
+    "reinforce none": small(Reinforce("none")),
+    "reinforce activity": small(Reinforce("activity")),
+    "reinforce reward": small(Reinforce("reward")),
+    "reinforce half centred": small(Reinforce(centring_strength=0.5)),
+    "reinforce one unit": small(Reinforce(), N=1, batch=1),
+    "reinforce 100 units": small(Reinforce(), N=100, bits=4, batch=33),
+    "reinforce two layers": small(Reinforce(), N=(7, 5), bits=2),
+    "reinforce three layers": small((Reinforce(), Reinforce("reward"), Reinforce("activity")), N=(4, 3, 2)),
+    "boltzmann": small(Boltzmann(steps=3)),
+    "boltzmann paper": small(Boltzmann(), N=64, bits=4),
+    "boltzmann one unit": small(Boltzmann(steps=1), N=1, batch=1),
+    "boltzmann one step": small(Boltzmann(steps=1), N=100, bits=4, batch=33),
+    "boltzmann no coupling": small(Boltzmann(coupling=0.0, steps=2)),
+    "boltzmann strong": small(Boltzmann(coupling=2.0, steps=25), batch=33),
+    "boltzmann uncentred": small(Boltzmann(steps=2, centring="none")),
+    "boltzmann one-by-one": small(Boltzmann(steps=2, sampler="one-by-one"), batch=5),
+    "boltzmann one-by-one one unit": small(Boltzmann(steps=4, sampler="one-by-one"), N=1, batch=1),
+    "boltzmann over reinforce": small((Reinforce(), Boltzmann(steps=2)), N=(5, 6)),
+    "recurrent": small(Recurrent()),
+    "recurrent paper": small(Recurrent(), N=64, bits=4),
+    "recurrent one unit": small(Recurrent(steps=1), N=1, batch=1),
+    "recurrent long": small(Recurrent(steps=25, trace_decay=0.9), batch=33),
+    "recurrent no trace": small(Recurrent(steps=4, trace_decay=0.0), N=100, bits=4),
+    "recurrent full trace": small(Recurrent(steps=3, trace_decay=1.0, coupling=1.0)),
+    "recurrent activity": small(Recurrent(centring="activity")),
+    "recurrent reward": small(Recurrent(centring="reward")),
+    "recurrent half centred": small(Recurrent(centring_strength=0.3)),
+    "recurrent over boltzmann": small((Boltzmann(steps=2), Recurrent()), N=(5, 4)),
+    "binary": small(Recurrent(), task=Multiplexer(bits=2, encoding="binary", rewards="binary")),
+    "six bits": small(Reinforce(), task=Multiplexer(bits=6), batch=4),
+    "tanh critic": small(Boltzmann(steps=2), critic=Critic(activation="tanh", width=5)),
+    "no critic": small(Boltzmann(steps=2), critic=None),
+    "rates of its own": small(Reinforce(), learning_rate=(0.01, 0.002, 0.03)),
+}
+TWENTY_UPDATES = {
+    "reinforce": small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=(7, 5), learning_rate=Linear(0.01, 0.001)),
+    "boltzmann": small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
+    "recurrent": small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
+}
+
+
+def at(value, progress):
+    return value["start"] + (value["stop"] - value["start"]) * progress if isinstance(value, dict) else value
+
+
+def numbers_now(run, progress):
+    described = run.to_dict()["rule"]
+    rules = described if isinstance(described, list) else [described] * len(run.hidden)
+    return {"rules": [{k: at(v, progress) for k, v in rule.items()} for rule in rules]}
+
+
+def as_dict(record):
+    """An engine's record of the group's one run as nested dicts of float64 arrays."""
+    if record is None:
+        return None
+    if dataclasses.is_dataclass(record):
+        return {f.name: as_dict(getattr(record, f.name)) for f in dataclasses.fields(record)}
+    return np.asarray(record[0], np.float64)
+
+
+def drawn_layer(activity):
+    """Uniforms and bits of a layer, the episode first."""
+    mine = as_dict(activity)
+    draws = mine["draws"]
+    if isinstance(draws, dict):  # one-by-one
+        unit, u = draws["unit"].astype(int), draws["u"]
+        bits = mine["bits"]
+        return {
+            "u": u.swapaxes(0, 1),
+            "unit": unit.swapaxes(0, 1),
+            "bits": bits.swapaxes(0, 1),
+            "h_0": mine["h_0"],
+        }
+    found = {"u": draws.swapaxes(0, 1), "h": mine["h"]}
+    if "H" in mine:
+        found["H"] = mine["H"].swapaxes(0, 1)
+    return found
+
+
+def leaves(parts):
+    """The arrays of all parts by name, in a fixed order."""
+    flat = {}
+    for i, part in enumerate(parts):
+        for path, leaf in jax.tree_util.tree_leaves_with_path(part):
+            flat[f"{i}{jax.tree_util.keystr(path)}"] = np.asarray(leaf)
+    return flat
+
+
+def parts_of(params):
+    return [*(as_dict(layer) for layer in params.layers), as_dict(params.critic)]
+
+
+def replay(run, updates):
+    state, coin = xla.start([run]), oracle.Coin()
+    parts = parts_of(state.training.params)
+    moments, smallest = {}, {}
+    for t in range(updates):
+        progress = t / (run.updates - 1)
+        state, drawn = xla.update_with_draws(state)
+        draws = {
+            "s": np.asarray(drawn.s[0]),
+            "r": np.asarray(drawn.r[0]),
+            "layers": [drawn_layer(activity) for activity in drawn.activities],
+        }
+        described = run.to_dict()
+        gradient = oracle.gradient(
+            described, numbers_now(run, progress), {"layers": parts[:-1], "critic": parts[-1]}, draws, coin
+        )
+        rates = [at(rate, progress) for rate in [dataclasses.asdict(r) if isinstance(r, Linear) else r for r in run.learning_rates]]
+        flat_gradient, flat = leaves(gradient), leaves(parts)
+        for name, g in flat_gradient.items():
+            alpha = rates[int(name.split("[")[0])]
+            zero = (np.zeros_like(g), np.zeros_like(g))
+            flat[name], moments[name] = oracle.adam(flat[name], g, moments.get(name, zero), t + 1, alpha)
+            smallest[name] = np.minimum(smallest.get(name, np.inf), np.where(g == 0, np.inf, np.abs(g)))
+        structure = jax.tree.structure(parts)
+        parts = jax.tree.unflatten(structure, list(flat.values()))
+    return state, leaves(parts), moments, smallest, coin
+
+
+def agree(run, updates, tolerance):
+    state, params, moments, smallest, coin = replay(run, updates)
+    found = leaves(parts_of(state.training.params))
+    mu = leaves([*(as_dict(m) for m in state.training.moments.mu.layers), as_dict(state.training.moments.mu.critic)])
+    assert found.keys() == params.keys()
+    checked = 0
+    for name, expected in params.items():
+        np.testing.assert_allclose(mu[name], moments[name][0], atol=tolerance, rtol=tolerance)
+        # Adam divides by the gradient's size: where that is rounding itself, so is the step.
+        sure = smallest[name] > 1e-5
+        checked += sure.sum()
+        np.testing.assert_allclose(found[name][sure], expected[sure], atol=tolerance, rtol=tolerance)
+        assert np.abs(found[name] - expected).max() < 2.1 * updates * max(map(_largest, run.learning_rates))
+    assert checked > 0.99 * sum(leaf.size for leaf in params.values())
+    assert coin.ties <= 2 + 1e-5 * coin.draws
+
+
+def _largest(rate):
+    return max(rate.start, rate.stop) if isinstance(rate, Linear) else rate
+
+
+@pytest.mark.parametrize("name", ONE_UPDATE)
+def test_one_update_is_the_algorithm_box(name):
+    agree(ONE_UPDATE[name], 1, 3e-6)
+
+
+@pytest.mark.parametrize("name", TWENTY_UPDATES)
+def test_twenty_updates_are_the_algorithm_box(name):
+    agree(TWENTY_UPDATES[name], 20, 2e-5)
+
+
+def test_advancing_does_what_the_recorded_updates_do():
+    run = TWENTY_UPDATES["boltzmann"]
+    one = two = xla.start([run])
+    for _ in range(20):
+        one, _ = xla.update_with_draws(one)
+    two = xla.advance(two, 20)
+    for a, b in zip(jax.tree.leaves(one.training), jax.tree.leaves(two.training), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)

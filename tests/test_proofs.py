@@ -1,0 +1,439 @@
+"""The mathematics of the paper, proved or refuted by enumeration; M1 … M12 number its theoretical statements.
+
+Every expectation is a finite sum over all states in float64 (tests/exact.py). Where the paper is wrong, the test shows it.
+"""
+
+import dataclasses
+
+import exact
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from coexplore.rules import Boltzmann, Feedback, Recurrent, Reinforce
+from coexplore.rules.chain import Coupled, SingleDraws, Sweeps
+from coexplore.units import Affine
+
+TIGHT = 1e-12
+
+
+@pytest.fixture(autouse=True)
+def _float64():
+    with jax.enable_x64(True):
+        yield
+
+
+def reinforce_case(seed, D=2, N=3):
+    rng = np.random.default_rng(seed)
+    task, params = exact.toy(rng, D, N), exact.affine(rng, D, N)
+    H = exact.states(N)[None]
+    return rng, task, params, H, exact.independent(params, task.s)
+
+
+def coupled_case(seed, D=2, N=3, symmetric=True, scale=1.0, binary=False):
+    rng = np.random.default_rng(seed)
+    return exact.toy(rng, D, N, binary), exact.coupled(rng, D, N, symmetric, scale), exact.states(N)[None]
+
+
+def pair_gradient(gradient: Coupled) -> Coupled:
+    """From W_rec's entries as free parameters to one parameter a pair w_ij = w_ji."""
+    both = gradient.W_rec + gradient.W_rec.T
+    return Coupled(gradient.W, gradient.b, both - jnp.diag(jnp.diag(both)))
+
+
+# M1 ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_m1_all_three_reinforce_rules_follow_the_gradient_of_expected_reward(seed):
+    rng, task, params, H, log_p = reinforce_case(seed)
+    gradient = jax.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
+    any_V = jnp.asarray(rng.normal(size=len(task.s)))
+    true_V = exact.value(task, log_p, H[0])
+    for centring, V in (("activity", None), ("both", any_V), ("both", true_V), ("reward", true_V)):
+        credit = exact.expected_credit(Reinforce(centring=centring), params, task, log_p, H, V)
+        assert exact.largest_gap(credit, gradient) < TIGHT
+
+
+def test_m1_needs_the_true_value_where_only_the_reward_is_centred():
+    rng, task, params, H, log_p = reinforce_case(0)
+    gradient = jax.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
+    wrong_V = exact.value(task, log_p, H[0]) + 0.5
+    assert exact.largest_gap(exact.expected_credit(Reinforce("reward"), params, task, log_p, H, wrong_V), gradient) > 0.05
+    assert exact.largest_gap(exact.expected_credit(Reinforce("none"), params, task, log_p, H), gradient) > 0.05
+
+
+def test_m1_the_output_unit_follows_the_gradient_too():
+    rng, task, params, H, log_p = reinforce_case(1)
+    gradient = jax.grad(lambda out: exact.objective(task._replace(out=out), log_p, H[0]))(task.out)
+    V = jnp.asarray(rng.normal(size=len(task.s)))
+    all_ = exact.episodes(task, log_p, H)
+    a = jnp.tile(jnp.asarray([0.0, 1.0]), len(all_.p) // 2)[:, None]
+    delta = (len(all_.p) * all_.p * (all_.r - V[all_.s]))[:, None]
+    credit = Reinforce().credit(
+        task.out, all_.H[-1], exact.activity(Reinforce(), task.out, all_.H[-1], a[None]), Feedback(delta)
+    )
+    assert exact.largest_gap(credit, gradient) < TIGHT
+
+
+def test_m1_holds_in_both_layers_of_a_two_layer_network():
+    rng = np.random.default_rng(5)
+    D, N1, N2 = 2, 2, 3
+    task, lower, upper = exact.toy(rng, D, N2), exact.affine(rng, D, N1), exact.affine(rng, N1, N2)
+    h1, h2 = exact.states(N1), exact.states(N2)
+
+    def log_p(lower, upper):
+        """log Pr(h1, h2 | s), the pair flattened."""
+        first, second = exact.independent(lower, task.s), exact.independent(upper, h1)
+        return (first[:, :, None] + second[None]).reshape(len(task.s), -1)
+
+    pairs = jnp.repeat(h1, len(h2), axis=0), jnp.tile(h2, (len(h1), 1))
+    gradient = jax.grad(lambda p: exact.objective(task, log_p(*p), pairs[1]))((lower, upper))
+    V = jnp.asarray(rng.normal(size=len(task.s)))
+    top = exact.episodes(task, log_p(lower, upper), pairs[1][None])
+    below = exact.episodes(task._replace(out=task.out), log_p(lower, upper), pairs[1][None])._replace(
+        H=jnp.tile(jnp.repeat(pairs[0], 2, axis=0), (len(task.s), 1))[None]
+    )
+    delta = Feedback((len(top.p) * top.p * (top.r - V[top.s]))[:, None])
+    rule = Reinforce()
+    credit = (
+        rule.credit(lower, top.x, exact.activity(rule, lower, top.x, below.H), delta),
+        rule.credit(upper, below.H[0], exact.activity(rule, upper, below.H[0], top.H), delta),
+    )
+    assert exact.largest_gap(credit, gradient) < TIGHT
+
+
+# M2 ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.2, 0.5, 0.6, 0.75, 0.95])
+def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_with_p_above_two_thirds(p):
+    params = Affine(W=jnp.zeros((1, 1)), b=jnp.asarray([np.log(p / (1 - p))]))
+    # An output that copies the unit makes R depend on H alone.
+    copy = Affine(W=jnp.asarray([[2e3]]), b=jnp.asarray([-1e3]))
+    gain = 0.7
+    task = exact.Toy(jnp.ones((1, 1)), jnp.ones(1), jnp.asarray([[0.3, 0.3 + gain]]), copy)
+    H, log_p = exact.states(1)[None], exact.independent(params, task.s)
+    V = exact.value(task, log_p, H[0])
+    variance = {
+        centring: float(exact.credit_moments(Reinforce(centring), params, task, log_p, H, V)[1].b[0])
+        for centring in ("both", "reward")
+    }
+    assert variance["both"] == pytest.approx(p * (1 - p) * (1 - 2 * p) ** 2 * gain**2, abs=TIGHT)
+    assert variance["reward"] == pytest.approx(p * (1 - p) * (1 - p) ** 2 * gain**2, abs=TIGHT)
+    assert (variance["reward"] < variance["both"]) == (p > 2 / 3)
+
+
+def test_m2_two_sided_centring_has_the_least_variance_for_most_units_of_random_networks_but_not_for_all():
+    least, excess = [], []
+    for seed in range(60):
+        _, task, params, H, log_p = reinforce_case(seed, D=1, N=3)
+        V = exact.value(task, log_p, H[0])
+        both, activity, reward = (
+            np.asarray(exact.credit_moments(Reinforce(centring), params, task, log_p, H, V)[1].b)
+            for centring in ("both", "activity", "reward")
+        )
+        least += list(both <= np.minimum(activity, reward))
+        excess += list(both / np.minimum(activity, reward))
+    assert 0.65 < np.mean(least) < 0.9  # about three units in four
+    assert max(excess) > 1.05  # and where it is not the least, it is so by more than rounding
+
+
+# M3 ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("c", [0.25, 1.0])
+def test_m3_without_a_negative_phase_boltzmann_credit_is_the_gradient_under_the_boltzmann_law(c):
+    task, params, H = coupled_case(0)
+    log_p = exact.boltzmann(params, c, task.s)
+    gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
+    V = exact.value(task, log_p, H[0])
+    credit = exact.expected_credit(Boltzmann(coupling=c), params, task, log_p, H, V)
+    assert exact.largest_gap(credit, pair_gradient(gradient)) < TIGHT
+
+
+def test_m3_with_exact_negative_statistics_rules_bm1_to_bm3_are_the_same_gradient():
+    c = 0.7
+    task, params, H = coupled_case(1)
+    log_p = exact.boltzmann(params, c, task.s)
+    gradient = pair_gradient(
+        jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
+    )
+    all_, p = exact.episodes(task, log_p, H), jnp.exp(log_p)
+    h = all_.H[0]
+    mean_h = (p @ H[0])[all_.s]
+    mean_hh = jnp.einsum("sk,ki,kj->sij", p, H[0], H[0])[all_.s]
+    w = all_.p * all_.r
+    bm1 = c * jnp.einsum("n,nij->ij", w, h[:, :, None] * h[:, None] - mean_hh)
+    bm2 = jnp.einsum("n,nj,ni->ji", w, all_.x, h - mean_h)
+    bm3 = jnp.einsum("n,ni->i", w, h - mean_h)
+    assert exact.largest_gap(Coupled(bm2, bm3, bm1 - jnp.diag(jnp.diag(bm1))), gradient) < TIGHT
+
+
+def test_m3_fails_for_the_synchronous_sampler_whose_expected_credit_is_not_the_gradient_of_what_it_samples():
+    c, T, cosines = 1.0, 25, []
+    for seed in range(30):
+        task, params, H = coupled_case(seed, N=4)
+
+        def law(p):
+            return exact.synchronous(p, c, T, task.s)
+
+        log_p = law(params)
+        gradient = jax.grad(lambda p: exact.objective(task, law(p), H[0]))(params)
+        V = exact.value(task, log_p, H[0])
+        credit = exact.expected_credit(Boltzmann(coupling=c, steps=T), params, task, log_p, H, V)
+        cosines.append(exact.cosine(credit, pair_gradient(gradient)))
+    print(f"cosine to the gradient: median {np.median(cosines):.2f}, least {min(cosines):.2f}")
+    assert 0.9 < np.median(cosines) < 0.995
+    assert min(cosines) < 0.9
+
+
+# M4 ---------------------------------------------------------------------------------------------------------------
+
+
+def test_m4_without_centring_and_with_rewards_of_at_least_zero_boltzmann_weights_never_fall():
+    task, params, H = coupled_case(2, binary=True)
+    rule = Boltzmann(centring="none")
+    all_ = exact.episodes(task, exact.boltzmann(params, 0.25, task.s), H)
+    for x, h in zip(all_.x, all_.H[0], strict=True):
+        credit = rule.credit(
+            params, x[None], exact.activity(rule, params, x[None], jnp.stack([h, h])[:, None]), Feedback(jnp.ones((1, 1)))
+        )
+        assert min(float(leaf.min()) for leaf in jax.tree.leaves(credit)) >= 0
+    risen = exact.expected_credit(rule, params, task._replace(R=jnp.abs(task.R)), exact.boltzmann(params, 0.25, task.s), H)
+    assert float(risen.b.min()) > 0
+
+
+# M5 is a property of training: test_xla.py, "the_recurrent_weights_of_algorithm_1_stay_symmetric".
+# M6 ---------------------------------------------------------------------------------------------------------------
+
+
+def some_paths(seed, T=3, B=40, D=3, N=4):
+    rng = np.random.default_rng(seed)
+    params = exact.coupled(rng, D, N, symmetric=False)
+    x, H = jnp.asarray(rng.normal(size=(B, D))), jnp.asarray(rng.integers(0, 2, (T + 1, B, N)).astype(float))
+    return params, x, H, jnp.asarray(rng.normal(size=(B, 1)))
+
+
+def test_m6_algorithm_1_at_zero_coupling_is_reinforce_with_the_reward_centred():
+    params, x, H, delta = some_paths(0)
+    rule, plain = Boltzmann(coupling=0.0), Reinforce("reward")
+    credit = rule.credit(params, x, exact.activity(rule, params, x, H), Feedback(delta))
+    same = plain.credit(Affine(params.W, params.b), x, exact.activity(plain, params, x, H), Feedback(delta))
+    assert exact.largest_gap(Affine(credit.W, credit.b), same) < TIGHT
+    assert not credit.W_rec.any()
+
+
+def test_m6_algorithm_2_at_zero_coupling_and_zero_trace_decay_is_reinforce_centred_on_both_sides():
+    params, x, H, delta = some_paths(1)
+    rule, plain = Recurrent(coupling=0.0, steps=3, trace_decay=0.0), Reinforce("both")
+    credit = rule.credit(params, x, exact.activity(rule, params, x, H), Feedback(delta))
+    same = plain.credit(Affine(params.W, params.b), x, exact.activity(plain, params, x, H), Feedback(delta))
+    assert exact.largest_gap(Affine(credit.W, credit.b), same) < TIGHT
+    assert not credit.W_rec.any()
+
+
+# M7 ---------------------------------------------------------------------------------------------------------------
+
+
+def recurrent_credit(task, params, c, T, lambda_, centring="activity", V=None):
+    H = exact.paths(params.b.shape[0], T)
+    rule = Recurrent(coupling=c, steps=T, trace_decay=lambda_, centring=centring)
+    return exact.expected_credit(rule, params, task, exact.recurrent(params, c, T, task.s), H, V)
+
+
+def recurrent_gradient(task, params, c, T, first=None):
+    H = exact.paths(params.b.shape[0], T)
+    return jax.grad(lambda p: exact.objective(task, exact.recurrent(p, c, T, task.s, first), H[-1]))(params)
+
+
+def first_draw_score(task, params, c, T):
+    """E[R (H₍₀₎ − σ(Wᵀs + b)) sᵀ], and the same without s: what rn2 and rn3 leave out."""
+    all_ = exact.episodes(task, exact.recurrent(params, c, T, task.s), exact.paths(params.b.shape[0], T))
+    e = (all_.p * all_.r)[:, None] * (all_.H[0] - jax.nn.sigmoid(all_.x @ params.W + params.b))
+    return Affine(W=all_.x.T @ e, b=e.sum(axis=0))
+
+
+@pytest.mark.parametrize("T", [1, 2, 3])
+def test_m7_at_trace_decay_one_the_recurrent_weights_follow_the_gradient(T):
+    task, params, _ = coupled_case(3, N=2, symmetric=False)
+    V = jnp.asarray(np.random.default_rng(0).normal(size=len(task.s)))
+    gradient = recurrent_gradient(task, params, 0.8, T)
+    for centring in ("activity", "both"):
+        credit = recurrent_credit(task, params, 0.8, T, 1.0, centring, V)
+        assert exact.largest_gap(credit.W_rec, gradient.W_rec) < TIGHT
+
+
+@pytest.mark.parametrize("T", [1, 2, 3])
+def test_m7_the_feedforward_rules_leave_out_the_first_draw_and_are_unbiased_once_it_is_added(T):
+    task, params, _ = coupled_case(3, N=2, symmetric=False)
+    c, mine = 0.8, Affine(params.W, params.b)
+    credit = recurrent_credit(task, params, c, T, 1.0)
+    gradient = recurrent_gradient(task, params, c, T)
+    fixed_first = recurrent_gradient(task, params, c, T, first=mine)
+    missing = first_draw_score(task, params, c, T)
+    assert exact.largest_gap(Affine(credit.W, credit.b), Affine(fixed_first.W, fixed_first.b)) < TIGHT
+    assert exact.largest_gap(Affine(credit.W + missing.W, credit.b + missing.b), Affine(gradient.W, gradient.b)) < TIGHT
+
+
+def test_m7_as_printed_the_feedforward_rules_are_biased_and_less_so_as_steps_are_added():
+    misses = {1: [], 2: [], 3: []}
+    for seed in range(20):
+        task, params, _ = coupled_case(seed, N=2, symmetric=False)
+        for T, found in misses.items():
+            credit, gradient = recurrent_credit(task, params, 1.0, T, 1.0), recurrent_gradient(task, params, 1.0, T)
+            found.append(exact.largest_gap(credit.W, gradient.W) / float(jnp.abs(gradient.W).max()))
+    means = [np.mean(found) for found in misses.values()]
+    print("missed share of the largest entry at T = 1, 2, 3:", np.round(means, 3))
+    assert means[0] > 0.1
+    assert means[0] > means[1] > means[2] > 0.005
+
+
+def test_m7_at_zero_coupling_the_feedforward_rules_are_unbiased():
+    task, params, _ = coupled_case(4, N=2, symmetric=False)
+    credit, gradient = recurrent_credit(task, params, 0.0, 2, 1.0), recurrent_gradient(task, params, 0.0, 2)
+    assert exact.largest_gap(credit, gradient) < TIGHT
+
+
+# M8 ---------------------------------------------------------------------------------------------------------------
+
+
+def test_m8_one_by_one_sampling_leaves_the_boltzmann_law_unchanged_and_synchronous_sampling_does_not():
+    distances = []
+    for seed in range(20):
+        task, params, _ = coupled_case(seed, D=1, N=4)
+        law = jnp.exp(exact.boltzmann(params, 1.0, task.s))
+        after = jnp.einsum("sk,skl->sl", law, exact.single_kernel(params, 1.0, task.s))
+        assert float(jnp.abs(after - law).max()) < TIGHT
+        limit = jnp.exp(exact.synchronous_limit(params, 1.0, task.s))
+        after = jnp.einsum("sk,skl->sl", limit, exact.synchronous_kernel(params, 1.0, task.s))
+        assert float(jnp.abs(after - limit).max()) < TIGHT
+        distances += list(np.asarray(0.5 * jnp.abs(law - limit).sum(axis=1)))
+    print(f"total variation between the two laws: mean {np.mean(distances):.2f}, largest {max(distances):.2f}")
+    assert 0.05 < np.mean(distances) < 0.25
+
+
+def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
+    """The rule's own path probabilities, summed over every path of one step, against the kernel squared (N = 2)."""
+    task, params, _ = coupled_case(7, D=1, N=2)
+    c, x, h = 0.9, task.s[:1], exact.states(2)
+    law = np.zeros(4)
+    for k, h_0 in enumerate(h):
+        for unit in ((i, j) for i in range(2) for j in range(2)):
+            for bits in ((i, j) for i in range(2) for j in range(2)):
+                end = k
+                for i, bit in zip(unit, bits, strict=True):
+                    end = end | (1 << i) if bit else end & ~(1 << i)
+                draws = SingleDraws(u=jnp.zeros((2, 1, 2)), unit=jnp.asarray(unit, jnp.int32)[None, None])
+                sweeps = Sweeps(h_0=h_0[None], bits=jnp.asarray(bits, float)[None, None], h=h[end][None], draws=draws)
+                log_p = Boltzmann(coupling=c, steps=1, sampler="one-by-one").log_probability(params, x, sweeps)
+                law[end] += 0.25 * float(jnp.exp(log_p[0]))
+    first = jnp.exp(exact.independent(Affine(params.W, params.b), x))[0]
+    kernel = exact.single_kernel(params, c, x)[0]
+    assert np.abs(law - first @ kernel @ kernel).max() < TIGHT
+
+
+@pytest.mark.parametrize("sampler", ["synchronous", "one-by-one"])
+def test_m8_each_sampler_draws_from_its_own_law(sampler):
+    """20,000 draws of 3 units after 30 steps: χ² at 0.1 %; the other sampler's law is refused at any level."""
+    from scipy.stats import chisquare
+
+    task, params, _ = coupled_case(11, D=1, N=3, scale=1.5)
+    x = jnp.repeat(task.s[:1], 20_000, axis=0)
+    h = Boltzmann(coupling=1.0, steps=30, sampler=sampler).explore(params, x, jax.random.key(1)).h
+    seen = np.bincount(np.asarray(h @ jnp.asarray([1.0, 2.0, 4.0]), int), minlength=8)
+    laws = {
+        "synchronous": exact.synchronous_limit(params, 1.0, task.s[:1]),
+        "one-by-one": exact.boltzmann(params, 1.0, task.s[:1]),
+    }
+    p_values = {name: chisquare(seen, len(x) * np.exp(np.asarray(law[0]))).pvalue for name, law in laws.items()}
+    assert p_values.pop(sampler) > 1e-3
+    assert max(p_values.values()) < 1e-9
+
+
+# M9 ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lambda_", [0.0, 0.25, 1.0])
+def test_m9_credit_equals_the_eligibility_traces_of_the_algorithm_box(lambda_):
+    params, x, H, delta = some_paths(2, T=4)
+    c = 0.6
+    rule = Recurrent(coupling=c, steps=4, trace_decay=lambda_)
+    credit = rule.credit(params, x, exact.activity(rule, params, x, H), Feedback(delta))
+    (B, D), N = x.shape, H.shape[2]
+    W_rec, W, b = np.zeros((N, N)), np.zeros((D, N)), np.zeros(N)
+    for e in range(B):
+        z_rec, z = np.zeros((N, N)), np.zeros(N)
+        for t in range(1, 5):
+            for i in range(N):
+                p = 1 / (1 + np.exp(-(c * params.W_rec[:, i] @ H[t - 1, e] + params.W[:, i] @ x[e] + params.b[i])))
+                z_rec[:, i] = lambda_ * z_rec[:, i] + (H[t, e, i] - p) * np.asarray(H[t - 1, e])
+                z[i] = lambda_ * z[i] + (H[t, e, i] - p)
+        W_rec += c * float(delta[e, 0]) * z_rec / B
+        W += float(delta[e, 0]) * np.outer(x[e], z) / B
+        b += float(delta[e, 0]) * z / B
+    assert exact.largest_gap(credit, Coupled(*map(jnp.asarray, (W, b, W_rec)))) < TIGHT
+
+
+# M10 --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lambda_", [0.0, 0.25, 0.7, 1.0])
+def test_m10_at_zero_coupling_every_trace_decay_has_the_expectation_of_reinforce(lambda_):
+    task, params, _ = coupled_case(5, N=2, symmetric=False)
+    V = jnp.asarray(np.random.default_rng(1).normal(size=len(task.s)))
+    mine, H = Affine(params.W, params.b), exact.states(2)[None]
+    reinforce = exact.expected_credit(Reinforce(), mine, task, exact.independent(mine, task.s), H, V)
+    credit = recurrent_credit(task, params, 0.0, 2, lambda_, "both", V)
+    assert exact.largest_gap(Affine(credit.W, credit.b), reinforce) < TIGHT
+
+
+def test_m10_with_coupling_the_bias_of_the_recurrent_credit_falls_to_nothing_as_trace_decay_rises_to_one():
+    decays, bias = (0.0, 0.25, 0.5, 0.75, 1.0), []
+    for lambda_ in decays:
+        gaps = []
+        for seed in range(10):
+            task, params, _ = coupled_case(seed, N=2, symmetric=False)
+            credit = recurrent_credit(task, params, 1.0, 3, lambda_)
+            gradient = recurrent_gradient(task, params, 1.0, 3).W_rec
+            gaps.append(exact.largest_gap(credit.W_rec, gradient) / float(jnp.abs(gradient).max()))
+        bias.append(np.mean(gaps))
+    print("bias of W_rec's credit, share of the largest entry:", dict(zip(decays, np.round(bias, 3), strict=True)))
+    assert all(a > b for a, b in zip(bias, bias[1:], strict=False))
+    assert bias[0] > 0.02
+    assert bias[-1] < TIGHT
+
+
+# M11, M12 ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_m11_a_step_with_positive_delta_raises_the_probability_of_what_was_drawn(sign):
+    c = 0.8
+    task, params, H = coupled_case(6, N=3)
+    rule = Boltzmann(coupling=c)
+    for m, x in enumerate(task.s):
+        for k, h in enumerate(H[0]):
+            path = exact.activity(rule, params, x[None], jnp.stack([h, h])[:, None])
+            step = rule.credit(params, x[None], path, Feedback(jnp.full((1, 1), sign)))
+            _, rise = jax.jvp(lambda p: exact.boltzmann(p, c, task.s)[m, k], (params,), (step,))
+            assert sign * float(rise) > 0 if h.any() else float(rise) == 0
+
+
+def test_m12_a_unit_that_did_not_fire_keeps_its_weights_where_only_the_reward_is_centred():
+    params, x, H, delta = some_paths(3)
+    silent = 2
+    H = H.at[-1, :, silent].set(0.0)
+    boltzmann, plain = Boltzmann(), Reinforce("reward")
+    credit = boltzmann.credit(params, x, exact.activity(boltzmann, params, x, H), Feedback(delta))
+    assert not credit.W_rec[:, silent].any()
+    assert not credit.W_rec[silent].any()
+    assert not credit.W[:, silent].any()
+    assert not credit.b[silent].any()
+    assert credit.b.any()
+    credit = plain.credit(Affine(params.W, params.b), x, exact.activity(plain, params, x, H), Feedback(delta))
+    assert not credit.W[:, silent].any()
+    both = dataclasses.replace(plain, centring="both")
+    credit = both.credit(Affine(params.W, params.b), x, exact.activity(both, params, x, H), Feedback(delta))
+    assert credit.W[:, silent].any()
