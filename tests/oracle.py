@@ -134,7 +134,7 @@ OUTPUT = {"name": "reinforce", "centring": "both"}
 
 
 def gradient(run, numbers, params, draws, coin):
-    """The mean over the batch of every part's update direction: a list for the layers, a dict for the critic (or None)."""
+    """The mean over the batch of the update direction of each layer, then of the critic (or None)."""
     task = run["task"]
     rules = [*numbers["rules"], OUTPUT]
     total, B = None, len(draws["s"])

@@ -4,6 +4,7 @@ Every layer is a rule, the output included: its one Bernoulli-logistic unit lear
 what REINFORCE centred on both sides does. So a network is a tuple of rules, the last of which draws the action.
 """
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -34,12 +35,14 @@ def root_keys(seed: int) -> tuple[Key[Array, ""], Key[Array, ""]]:
 def init(run: Run) -> Params:
     """The parameters that every engine starts from."""
     sizes = (run.task.size, *run.hidden, 1)
-    init_key, _ = root_keys(run.seed)
-    *layer_keys, critic_key = jax.random.split(init_key, len(sizes))
-    made = [
-        rule.init(D, N, key) for rule, D, N, key in zip(layers(run), sizes[:-1], sizes[1:], layer_keys, strict=True)
-    ]
-    return Params(tuple(made), run.critic.init(sizes[0], critic_key) if run.critic else None)
+    return _init(layers(run), run.critic, sizes, root_keys(run.seed)[0])
+
+
+@partial(jax.jit, static_argnames="sizes")
+def _init(layers: tuple[Rule, ...], critic: Critic | None, sizes: tuple[int, ...], key: Key[Array, ""]) -> Params:
+    *layer_keys, critic_key = jax.random.split(key, len(sizes))
+    made = map(lambda rule, *shape_and_key: rule.init(*shape_and_key), layers, sizes[:-1], sizes[1:], layer_keys)
+    return Params(tuple(made), critic.init(sizes[0], critic_key) if critic else None)
 
 
 def act(

@@ -35,7 +35,7 @@ def train(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True
 
 
 def study(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True) -> Study:
-    runs = [runs] if isinstance(runs, Run) else list(runs)
+    runs = list(runs) if isinstance(runs, Iterable) else [runs]
     for run in runs:
         if not isinstance(run, Run):
             raise refuse("runs", run, "Runs, such as Run() or grid(Run(), seed=range(5))")
@@ -44,7 +44,7 @@ def study(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True
     with shown(runs, progress) as show, ThreadPoolExecutor(_cores()) as pool:
         try:
             began = time.perf_counter()
-            states = _all(pool.submit(module.start, group) for module, group in work)
+            states = _all(pool.submit(_ready, module, group) for module, group in work)
             compiled = time.perf_counter()
 
             def go(module: Any, state: Any) -> None:
@@ -70,6 +70,10 @@ def _dealt(runs: list[Run], engine: str) -> Iterator[tuple[Any, list[Run]]]:
         module = engines.find(name)
         for group in module.groups(theirs):
             yield module, group
+
+
+def _ready(module: Any, group: list[Run]) -> Any:
+    return module.advance(module.start(group), 0)
 
 
 def _chunks(module: Any, state: Any, stop: threading.Event, show: Callable[..., None]) -> list[Result]:

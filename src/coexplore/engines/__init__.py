@@ -2,8 +2,8 @@
 
 An engine is a module with
     groups(runs)             the runs dealt out as this engine trains them, each group sharing a shape
-    start(runs)              the state of a group before its first update, everything compiled
-    advance(state, updates)  the state after so many more updates
+    start(runs)              the state of a group before its first update
+    advance(state, updates)  the state after so many more updates; 0 compiles what the others will need
     finish(state)            the Results of a group whose updates are all done
     supports(run)            None, or why it cannot train this run
 A state has `runs`, `done` (updates so far) and `reward` (of each run, over the last advance).

@@ -62,11 +62,11 @@ class State:
 
 
 class Draws(eqx.Module):
-    """All that was drawn in one update of a group, with the rewards, so that a test can replay it."""
+    """All that one update of a run drew, and the rewards (stacked for a group), so that a test can replay it."""
 
-    s: Float[Array, "G B D"]
+    s: Float[Array, "B D"]
     activities: Any
-    r: Float[Array, "G B"]
+    r: Float[Array, " B"]
 
 
 def supports(run: Run) -> str | None:
@@ -90,22 +90,24 @@ def start(runs: list[Run], width: int | None = None) -> State:
     padded = [*runs, *[runs[-1]] * (width - len(runs))]
     params = _stack([network.init(run) for run in padded])
     zero = jnp.asarray(0, jnp.int32)
-    training = Training(
-        params, jax.vmap(ADAM.init)(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero
-    )
+    training = Training(params, _moments(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero)
     program = _stack([_program(run) for run in padded])
     keys = jnp.stack([network.root_keys(run.seed)[1] for run in padded])
-    state = State(tuple(runs), program, keys, training, np.full(len(runs), np.nan))
-    with _compiling[_shape(runs[0]), width]:  # two threads that need the same program compile it once
-        return advance(state, 0)
+    return State(tuple(runs), program, keys, training, np.full(len(runs), np.nan))
 
 
 _compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
 
 
 def advance(state: State, updates: int) -> State:
+    if updates == 0:
+        with _compiling[_shape(state.runs[0])]:  # threads that need the same program compile it once
+            return _advanced(state, 0)
+    return _advanced(state, min(updates, state.runs[0].updates - state.done))
+
+
+def _advanced(state: State, n: int) -> State:
     U = state.runs[0].updates
-    n = min(updates, U - state.done)
     training, rewards = _advance(state.program, state.keys, np.int32(U), state.training, np.int32(n))
     reward = np.asarray(rewards)[: len(state.runs)] / n if n else state.reward
     return dataclasses.replace(state, training=training, reward=reward)
@@ -146,12 +148,11 @@ def _is_schedule(x: Any) -> bool:
 
 def _schedule(x: Any) -> Linear:
     """A number as a schedule, so that constants and schedules share a compilation."""
-    start, stop = (x.start, x.stop) if _is_schedule(x) else (x, x)
-    return Linear(jnp.asarray(start, jnp.float32), jnp.asarray(stop, jnp.float32))
+    return x if isinstance(x, Linear) else Linear(x, x)
 
 
 def _stack(trees: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves), jnp.float32), *trees)
 
 
 def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
@@ -189,7 +190,7 @@ def _update_group(program: Program, keys: Any, U: Any, training: Training) -> tu
     curve = training.curve.at[:, training.bin].add(draws.r.mean(axis=1))
     full = training.phase + P >= U
     phase = training.phase + P - jnp.where(full, U, 0)
-    return Training(params, moments, curve, t + 1, training.bin + full, phase), draws
+    return Training(params, moments, curve, t + 1, training.bin + full.astype(jnp.int32), phase), draws
 
 
 def _updates(program: Program, keys: Any, U: Any, training: Training, n: Any) -> tuple[Training, Any]:
@@ -204,5 +205,6 @@ def _updates(program: Program, keys: Any, U: Any, training: Training, n: Any) ->
 
 # The arithmetic of one update is small: threads inside it would cost more than they give.
 _options = {"xla_cpu_multi_thread_eigen": False}
+_moments = jax.jit(jax.vmap(ADAM.init))
 _advance = jax.jit(_updates, compiler_options=_options)
 _one_update = jax.jit(_update_group, compiler_options=_options)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from coexplore.tasks.multiplexer import Multiplexer
 
 
-class MultiplexerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+class MultiplexerEnv(gymnasium.Env[NDArray[np.float32], Any]):
     """Observation: the state's bits; action: 0 or 1; the episode ends after one step."""
 
     def __init__(self, bits: int = 4, encoding: str = "signed", rewards: str = "signed") -> None:
@@ -28,6 +28,6 @@ class MultiplexerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.state = self.np_random.random((1, self.task.size)) < 0.5
         return self.task.observe(self.state)[0], {}
 
-    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         reward = self.task.reward(self.state, np.asarray([action]))
         return self.task.observe(self.state)[0], float(reward[0]), True, False, {}

@@ -1,0 +1,134 @@
+"""The command, as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coexplore import Run, load
+
+COEXPLORE = [str(Path(sys.executable).parent / "coexplore")]
+PLAIN = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}  # as a user has it
+SMALL = ["--units", "5", "--bits", "1", "--episodes", "1600"]
+
+
+def coexplore(*words, **kwargs):
+    return subprocess.run([*COEXPLORE, *words], capture_output=True, text=True, env=PLAIN, check=False, **kwargs)
+
+
+def test_train_writes_a_table_a_picture_and_results(tmp_path):
+    out = tmp_path / "deep" / "out"
+    done = coexplore(
+        "train", "boltzmann", "reinforce", *SMALL, "--coupling", "0", "0.4..0.1", "--seeds", "2", "--out", str(out)
+    )
+    assert done.returncode == 0, done.stderr
+    for label in ("boltzmann coupling=0.0", "boltzmann coupling=0.4..0.1", "reinforce", "±", "first quarter"):
+        assert label in done.stdout
+    assert (out / "curves.png").read_bytes().startswith(b"\x89PNG")
+    report = json.loads((out / "results.json").read_text())
+    assert len(report["runs"]) == 6
+    assert {result.run.digest for result in load(out)} == {run["digest"] for run in report["runs"]}
+
+
+def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run():
+    done = coexplore("train", "recurrent", *SMALL, "--seed", "3", "--json")
+    report = json.loads(done.stdout)
+    assert set(report) == {"seconds", "compile_seconds", "runs"}
+    (run,) = report["runs"]
+    assert set(run) == {"run", "command", "digest", "engine", "reward", "first", "last", "curve"}
+    assert Run.from_dict(run["run"]).digest == run["digest"]
+    assert run["engine"] == "xla"
+    assert len(run["curve"]) == 100
+    assert run["curve"][-1][0] == 1600
+    assert run["reward"] == pytest.approx(np.mean([r for _, r in run["curve"]]), abs=1e-6)
+    assert run["first"] == pytest.approx(np.mean([r for _, r in run["curve"][:25]]), abs=1e-6)
+    again = json.loads(coexplore(*run["command"].split()[1:], "--json").stdout)
+    assert again["runs"] == report["runs"]
+
+
+def test_ctrl_c_ends_between_chunks_with_status_130_and_keeps_what_was_finished(tmp_path):
+    words = ["train", "reinforce", *SMALL[:4], "--episodes", "2000000000", "--out", str(tmp_path)]
+    process = subprocess.Popen([*COEXPLORE, *words], stderr=subprocess.PIPE, text=True, env=PLAIN)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "results.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "coexplore: interrupted; 0 of 1 runs were finished" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_list_names_rules_tasks_and_engines_a_line_each():
+    lines = coexplore("list").stdout.splitlines()
+    assert {line.split()[0] for line in lines} >= {"rules", "reinforce", "boltzmann", "recurrent", "multiplexer", "xla"}
+    assert all(len(line.split()) > 2 for line in lines if line.startswith(" "))
+
+
+def test_help_explains_every_flag():
+    text = " ".join(coexplore("train", "recurrent", "--help").stdout.split())
+    for flag in ("coupling", "steps", "trace-decay", "centring", "centring-strength", "bits", "encoding", "rewards"):
+        assert f"--{flag} " in text
+    for flag in ("units", "episodes", "batch", "learning-rate", "critic", "critic-width", "seed", "seeds", "engine"):
+        assert f"--{flag} " in text
+    assert coexplore("--help").returncode == 0
+    assert coexplore().returncode == 2
+
+
+BAD = {
+    "train boltzman": "rule: 'boltzman' is not allowed (did you mean 'boltzmann'?)",
+    "train": "rule: '' is not allowed",
+    "trian boltzmann": "command: 'trian' is not allowed (did you mean 'train'?)",
+    "train boltzmann --couplng 1": "flag: '--couplng' is not allowed (did you mean '--coupling'?)",
+    "train boltzmann --coupling": "--coupling: expected at least one argument",
+    "train boltzmann --coupling -1": "coupling: -1.0 is not allowed; give a finite number of at least 0",
+    "train boltzmann --coupling nan": "coupling: nan is not allowed",
+    "train boltzmann --coupling x": "coupling: 'x' is not allowed",
+    "train boltzmann --coupling 1..2..3": "coupling: '1..2..3' is not allowed",
+    "train boltzmann --steps 0": "steps: 0 is not allowed; give a whole number of at least 1",
+    "train boltzmann --steps 1.5": "steps: 1.5 is not allowed",
+    "train boltzmann --trace-decay 1": "flag: '--trace-decay' is not allowed",
+    "train recurrent --trace-decay 1.1": "trace_decay: 1.1 is not allowed; give a number from 0 to 1",
+    "train reinforce --centring foo": "centring: 'foo' is not allowed; give none | activity | reward | both",
+    "train boltzmann --centring both": "centring: 'both' is not allowed; give none | reward",
+    "train reinforce --units 64-": "units: '64-' is not allowed",
+    "train reinforce --units 0": "units: [0] is not allowed",
+    "train reinforce --bits 9": "bits: 9 is not allowed; give a whole number from 1 to 6",
+    "train reinforce --episodes 100": "episodes: 100 is not allowed; give a multiple of the batch, 16",
+    "train reinforce --learning-rate 0": "learning_rate: 0.0 is not allowed",
+    "train reinforce --learning-rate .1/.2": "learning_rate: (0.1, 0.2) is not allowed; give one rate, or 3",
+    "train reinforce --critic relux": "critic: 'relux' is not allowed (did you mean 'relu'?)",
+    "train reinforce --critic none --critic-width 3": "critic_width: 3 is not allowed",
+    "train reinforce --seeds 0": "seeds: '0' is not allowed",
+    "train reinforce --seeds 2 --seed 1": "seeds: '2' is not allowed",
+    "train reinforce --engine cuda": "engine: 'cuda' is not allowed",
+    "train reinforce --out /proc/nowhere": "out: '/proc/nowhere' is not allowed",
+    "list everything": "command: 'list everything' is not allowed",
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input_gets_one_line_and_status_2(words, monkeypatch, capsys):
+    from coexplore import cli
+
+    monkeypatch.setattr(sys, "argv", ["coexplore", *words.split()])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    captured = capsys.readouterr()
+    assert left.value.code == 2
+    assert captured.err.startswith(f"coexplore: {BAD[words]}")
+    assert captured.err.count("\n") == 1
+    assert not captured.out
+
+
+def test_bad_input_leaves_the_real_command_the_same_way():
+    done = coexplore("train", "boltzman")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,165 @@
+"""Run: its checks, its JSON, its digest, grids, labels and the command that repeats it."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, grid
+from coexplore.fields import FieldError
+from coexplore.flags import command, flat, labels
+
+SOME = [
+    Run(),
+    Run(rule=Recurrent(coupling=Linear(0.4, 0.1), trace_decay=0.5), hidden=(64, 32), seed=3),
+    Run(rule=(Reinforce("reward"), Boltzmann(sampler="one-by-one")), hidden=(8, 4), critic=None),
+    Run(rule=Reinforce(), critic=Critic("tanh", 32), task=Multiplexer(2, "binary", "binary"), batch=8, episodes=800),
+    Run(learning_rate=(0.01, Linear(0.001, 0.0001), 0.005)),
+]
+
+
+@pytest.mark.parametrize("run", SOME, ids=range(len(SOME)))
+def test_a_run_survives_its_json(run):
+    again = Run.from_json(run.to_json())
+    assert again == run
+    assert again.to_dict() == run.to_dict() == json.loads(json.dumps(run.to_dict()))
+
+
+GOLDEN = ["cd6cd87cc922e6d4", "dd904c4cc16d45e9", "e8a43735a2ee43ca", "0c4bd11d65a279fa", "79c86de5b718de9d"]
+
+
+def test_digests_never_change():
+    """Golden: stores name their files by these. A new field, or a new default, must not move them."""
+    assert [run.digest[:16] for run in SOME] == GOLDEN
+
+
+def test_digests_agree_on_what_is_the_same_and_differ_on_what_is_not():
+    assert Run(rule=Boltzmann(coupling=1)) == Run(rule=Boltzmann(coupling=1.0))
+    assert Run(rule=Boltzmann(coupling=Linear(0.5, 0.5))) == Run(rule=Boltzmann(coupling=0.5))
+    assert Run(rule=(Reinforce(), Reinforce()), hidden=(4, 2)) == Run(rule=Reinforce(), hidden=(4, 2))
+    assert Run(batch=16) == Run()
+    assert len({*SOME, *grid(Run(), seed=range(3))}) == len(SOME) + 2
+
+
+def test_the_digest_depends_only_on_what_differs_from_the_defaults():
+    from coexplore.run import _without_defaults
+
+    assert _without_defaults(Run()) == {"rule": {"name": "boltzmann"}}
+    assert _without_defaults(Run(rule=Recurrent(steps=3), seed=1)) == {
+        "rule": {"name": "recurrent", "steps": 3},
+        "seed": 1,
+    }
+
+
+BAD = {
+    "steps": lambda: Boltzmann(steps=0),
+    "coupling": lambda: Boltzmann(coupling=-0.1),
+    "coupling ": lambda: Boltzmann(coupling=float("nan")),
+    "coupling  ": lambda: Boltzmann(coupling=float("inf")),
+    "coupling   ": lambda: Run(rule=Boltzmann(coupling=Linear(0.4, -0.1))),
+    "trace_decay": lambda: Recurrent(trace_decay=1.5),
+    "trace_decay ": lambda: Recurrent(trace_decay=Linear(0.0, 1.0)),
+    "centring": lambda: Reinforce(centring="bothh"),
+    "centring_strength": lambda: Reinforce(centring_strength=-1.0),
+    "sampler": lambda: Boltzmann(sampler="gibbs"),
+    "bits": lambda: Multiplexer(bits=7),
+    "encoding": lambda: Multiplexer(encoding="one-hot"),
+    "rewards": lambda: Multiplexer(rewards="big"),
+    "units": lambda: Run(hidden=(64, 0)),
+    "units ": lambda: Run(hidden=()),
+    "episodes": lambda: Run(episodes=0),
+    "episodes ": lambda: Run(episodes=100),
+    "batch": lambda: Run(batch=0),
+    "learning_rate": lambda: Run(learning_rate=0.0),
+    "learning_rate ": lambda: Run(learning_rate=(0.1, 0.2)),
+    "learning_rate  ": lambda: Run(learning_rate=-0.1),
+    "activation": lambda: Critic("sigmoid"),
+    "width": lambda: Critic(width=0),
+    "seed": lambda: Run(seed=-1),
+    "rule": lambda: Run(rule=(Reinforce(),) * 2),
+    "rule ": lambda: Run.from_dict({"rule": {"name": "boltzman"}}),
+    "task": lambda: Run.from_dict({"task": {"name": "maze"}}),
+    "field": lambda: Run.from_dict({"rule": {"name": "boltzmann", "couplng": 1.0}}),
+    "field ": lambda: Run.from_dict({"epochs": 4}),
+    "setting": lambda: grid(Run(rule=Reinforce()), coupling=[0.1]),
+    "critic_width": lambda: grid(Run(critic=None), critic_width=[3]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_value_gets_one_line_that_names_the_field_the_value_and_what_is_right(name):
+    with pytest.raises(FieldError) as raised:
+        BAD[name]()
+    message = str(raised.value)
+    assert message.startswith(f"{name.strip()}: ")
+    assert "is not allowed" in message
+    assert "give " in message
+    assert "\n" not in message
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest():
+    with pytest.raises(FieldError, match="did you mean 'boltzmann'"):
+        Run.from_dict({"rule": {"name": "boltzman"}})
+    with pytest.raises(FieldError, match="did you mean 'coupling'"):
+        grid(Run(), couplng=[1])
+
+
+def test_values_of_the_wrong_kind_are_refused_where_nothing_else_checks_types():
+    """In a process of its own, without the type checks that these tests run under."""
+    code = """
+from coexplore import *
+for make in (lambda: Boltzmann(steps=2.5), lambda: Boltzmann(coupling="a"), lambda: Boltzmann(coupling=True),
+             lambda: Run(rule="boltzmann"), lambda: Run(hidden="x"), lambda: Run(task=3), lambda: Run(critic="relu"),
+             lambda: train(3), lambda: train([3])):
+    try:
+        make()
+    except (ValueError, TypeError) as error:
+        print(error)
+    else:
+        print("accepted")
+"""
+    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(lines) == 9
+    assert all("is not allowed" in line for line in lines)
+
+
+def test_grid_makes_every_combination_in_order():
+    runs = grid(Run(rule=Boltzmann()), coupling=[0.1, 0.2], seed=range(3))
+    assert [(run.rule.coupling, run.seed) for run in runs] == [(c, s) for c in (0.1, 0.2) for s in range(3)]
+    deep = grid(Run(), units=[(8, 4), 16], critic=["none", "tanh"], rule=[Reinforce(), Recurrent()])
+    assert len(set(deep)) == 8
+    assert deep[0].hidden == (8, 4)
+    assert deep[0].critic is None
+
+
+def test_labels_say_what_differs_and_nothing_else():
+    runs = [*grid(Run(), coupling=[0.0, 0.5], seed=range(2)), Run(rule=Reinforce())]
+    assert labels(runs) == [
+        "boltzmann coupling=0.0",
+        "boltzmann coupling=0.0",
+        "boltzmann coupling=0.5",
+        "boltzmann coupling=0.5",
+        "reinforce",
+    ]
+
+
+def test_the_command_of_a_run_repeats_it():
+    from coexplore import cli, rules
+
+    for run in SOME:
+        words = command(run)
+        if isinstance(run.rule, tuple):
+            assert words is None
+            continue
+        name, *rest = words.removeprefix("coexplore train ").split()
+        rule = rules.find(name)
+        assert cli._runs(rule, cli._parsed([name], cli.flags(rule), rest)) == [run]
+
+
+def test_flat_names_are_the_flags():
+    run = dataclasses.replace(SOME[1], seed=1)
+    assert flat(run)["units"] == "64-32"
+    assert flat(run)["coupling"] == "0.4..0.1"
+    assert flat(run)["seed"] == "1"
