@@ -1,0 +1,27 @@
+# Everything runs in .venv, which the targets make by themselves; `make PYTHON=python3.12 setup` picks another Python.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check bench
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "coexplore needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/coexplore train boltzmann recurrent reinforce --units 64 --episodes 1000000 --seeds 5 --out demo
+
+test: setup
+	$(BIN)/pytest
+
+check: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python benchmarks/speed.py

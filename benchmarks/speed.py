@@ -1,0 +1,107 @@
+"""Speed, memory and import time, as ratios measured in one process on one pinned core.
+
+Prints microseconds of CPU time an update and run, each the best of several rounds in which all candidates take turns.
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+import subprocess
+import sys
+import time
+
+from numpy_version import NumpyTraining
+
+from coexplore import Boltzmann, Recurrent, Reinforce, Run, grid
+from coexplore.engines import xla
+
+ROUNDS = 5
+
+
+class Xla:
+    def __init__(self, rule, width):
+        self.state = xla.start(grid(Run(rule=rule), seed=range(width)), width=width)
+        self.width = width
+
+    def updates(self, n):
+        self.state = xla.advance(self.state, n)
+
+
+class Numpy:
+    width = 1
+
+    def __init__(self, **kwargs):
+        self.training = NumpyTraining(**kwargs)
+
+    def updates(self, n):
+        for _ in range(n):
+            self.training.update()
+
+
+def measured(candidates):
+    """Microseconds of CPU time per update per run, the best of several rounds."""
+    best = dict.fromkeys(candidates, float("inf"))
+    counts = {}
+    for name, candidate in candidates.items():
+        candidate.updates(20)
+        began = time.process_time()
+        candidate.updates(20)
+        counts[name] = max(20, int(20 * 0.5 / (time.process_time() - began)))
+    for _ in range(ROUNDS):
+        for name, candidate in candidates.items():
+            began = time.process_time()
+            candidate.updates(counts[name])
+            spent = time.process_time() - began
+            best[name] = min(best[name], 1e6 * spent / counts[name] / candidate.width)
+    return best
+
+
+def table(heading, best):
+    print(f"\n{heading}: N = 64, batch 16, 4-bit multiplexer")
+    yardstick = best.get("NumPy")
+    for name, us in best.items():
+        ratio = f"{yardstick / us:6.1f} times NumPy" if yardstick else ""
+        print(f"  {name:<24}{us:8.0f} us an update and run {ratio}")
+
+
+def fresh(code):
+    """What a new process prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def import_seconds(module):
+    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    return min(fresh(code) for _ in range(5))
+
+
+MEMORY = """
+import resource
+from coexplore import Run, grid
+from coexplore.engines import xla
+states = [xla.start([run]) for run in grid(Run(episodes=4_000_000), seed=range(5))]
+for _ in range(3):
+    states = [xla.advance(state, 500) for state in states]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def main():
+    for heading, rule, numpy in (
+        ("Algorithm 1, T = 25", Boltzmann(), Numpy(boltzmann=True, T=25)),
+        ("Algorithm 2, T = 2", Recurrent(), Numpy(boltzmann=False, T=2)),
+    ):
+        table(heading, measured({"NumPy": numpy, "xla, one run": Xla(rule, 1), "xla, five runs vmapped": Xla(rule, 5)}))
+    table("REINFORCE", measured({"xla, one run": Xla(Reinforce(), 1), "xla, five runs vmapped": Xla(Reinforce(), 5)}))
+    print(f"\npeak memory, five runs of 4e6 episodes under way: {fresh(MEMORY):.0f} MiB")
+    jax, package, all_of_it = map(import_seconds, ("jax", "coexplore", "coexplore.cli"))
+    print(f"import: jax {jax:.2f} s, coexplore {package:.2f} s, everything the command needs {all_of_it:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The README does what it says."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.S)
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+PLAIN = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}
+BIN = Path(sys.executable).parent
+
+
+def ran(words, folder, **env):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=PLAIN | env, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_training_block_trains_prints_and_plots(tmp_path):
+    (block,) = (text for text in PYTHON if "train(grid(" in text)
+    lines = ran([sys.executable, "-c", block], tmp_path).splitlines()
+    assert len(lines) == 10
+    assert (tmp_path / "coupling.png").stat().st_size > 10_000
+
+
+def test_the_command_line_does_the_same_as_the_block(tmp_path):
+    (line,) = re.findall(r"^\.venv/bin/coexplore (.*)$", README, re.M)
+    assert "boltzmann coupling=0.25" in ran([str(BIN / "coexplore"), *shlex.split(line)], tmp_path)
+    assert (tmp_path / "coupling" / "curves.png").exists()
+
+
+def test_the_environment_block_runs(tmp_path):
+    (block,) = (text for text in PYTHON if "gymnasium" in text)
+    ran([sys.executable, "-W", "error", "-c", block], tmp_path)
+
+
+@pytest.fixture
+def plug_in(tmp_path):
+    """The README's rule as an installed package: a module and the entry point that the README gives."""
+    (block,) = (text for text in PYTHON if "class Population" in text)
+    (toml,) = (text for language, text in BLOCKS if language == "toml")
+    name, target = re.search(r'(\w+) = "(.+)"', toml).groups()
+    (tmp_path / f"{target.split(':')[0]}.py").write_text(block)
+    about = tmp_path / "scratch-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: scratch\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text(f"[coexplore.rules]\n{name} = {target}\n")
+    return tmp_path
+
+
+def test_the_rule_of_the_readme_is_about_twenty_lines_and_learns_as_a_plug_in(plug_in):
+    (block,) = (text for text in PYTHON if "class Population" in text)
+    written = [line for line in block.split("class Population")[1].splitlines() if line.strip()]
+    assert len(written) <= 20
+    words = [
+        "train",
+        "population",
+        "--strength",
+        "0.5",
+        "1..0",
+        "--units",
+        "16",
+        "--bits",
+        "1",
+        "--learning-rate",
+        "0.02",
+    ]
+    out = ran([str(BIN / "coexplore"), *words, "--episodes", "64000"], plug_in, PYTHONPATH=str(plug_in))
+    assert "population strength=0.5" in out
+    assert "population strength=1.0..0.0" in out
+    last = [float(row.split("│")[4].split()[0]) for row in out.splitlines() if row.startswith("│ population")]
+    assert len(last) == 2
+    assert max(last) > 0.4
+    assert "centred on the layer's mean" in ran([str(BIN / "coexplore"), "list"], plug_in, PYTHONPATH=str(plug_in))
+
+
+def test_a_broken_plug_in_is_named_and_breaks_nothing_else(plug_in):
+    (plug_in / "my_package.py").write_text("raise RuntimeError('out of order')")
+    listed = ran([str(BIN / "coexplore"), "list"], plug_in, PYTHONPATH=str(plug_in))
+    assert re.search(r"population +cannot be loaded: RuntimeError: out of order", listed)
+    assert "Algorithm 1" in listed
+
+
+def test_every_file_that_the_readme_links_to_is_there():
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (Path(__file__).parents[1] / target).exists(), target
