@@ -71,9 +71,9 @@ def test_a_seed_fixes_all_that_follows():
     assert len(np.unique(seen(1), axis=0)) == 6
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_environments_run_side_by_side(mode):
-    envs = gymnasium.make_vec(NAME, num_envs=3, vectorization_mode=mode, bits=2)
+@pytest.mark.parametrize("how", [{}, {"vectorization_mode": "async", "vector_kwargs": {"context": "spawn"}}])
+def test_environments_run_side_by_side(how):
+    envs = gymnasium.make_vec(NAME, num_envs=3, bits=2, **how)
     seen, _ = envs.reset(seed=5)
     assert seen.shape == (3, 6)
     _, rewards, terminated, _, _ = envs.step(np.array([0, 1, 0]))

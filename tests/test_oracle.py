@@ -111,8 +111,15 @@ def parts_of(params):
     return [*(as_dict(layer) for layer in params.layers), as_dict(params.critic)]
 
 
+def shaken(state):
+    """The state with noise on every parameter: at W_rec = 0, where training starts, some mistakes are mute."""
+    rng = np.random.default_rng(0)
+    noisy = jax.tree.map(lambda p: p + rng.normal(scale=0.5, size=p.shape).astype(np.float32), state.training.params)
+    return dataclasses.replace(state, training=dataclasses.replace(state.training, params=noisy))
+
+
 def replay(run, updates):
-    state, coin = xla.start([run]), oracle.Coin()
+    state, coin = shaken(xla.start([run])), oracle.Coin()
     parts = parts_of(state.training.params)
     moments, smallest = {}, {}
     for t in range(updates):

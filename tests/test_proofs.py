@@ -324,17 +324,21 @@ def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
     """The rule's own path probabilities, summed over every path of one step, against the kernel squared (N = 2)."""
     task, params, _ = coupled_case(7, D=1, N=2)
     c, x, h = 0.9, task.s[:1], exact.states(2)
-    law = np.zeros(4)
-    for k, h_0 in enumerate(h):
-        for unit in ((i, j) for i in range(2) for j in range(2)):
-            for bits in ((i, j) for i in range(2) for j in range(2)):
-                end = k
-                for i, bit in zip(unit, bits, strict=True):
-                    end = end | (1 << i) if bit else end & ~(1 << i)
-                draws = SingleDraws(u=jnp.zeros((2, 1, 2)), unit=jnp.asarray(unit, jnp.int32)[None, None])
-                sweeps = Sweeps(h_0=h_0[None], bits=jnp.asarray(bits, float)[None, None], h=h[end][None], draws=draws)
-                log_p = Boltzmann(coupling=c, steps=1, sampler="one-by-one").log_probability(params, x, sweeps)
-                law[end] += 0.25 * float(jnp.exp(log_p[0]))
+    pairs = [(i, j) for i in range(2) for j in range(2)]
+    paths = [(k, unit, bits) for k in range(4) for unit in pairs for bits in pairs]
+    ends = []
+    for k, unit, bits in paths:
+        end = k
+        for i, bit in zip(unit, bits, strict=True):
+            end = end | (1 << i) if bit else end & ~(1 << i)
+        ends.append(end)
+    unit, bits = (jnp.asarray([path[m] for path in paths])[None] for m in (1, 2))
+    draws = SingleDraws(unit=unit.astype(jnp.int32), u=jnp.zeros((2, len(paths), 2)))
+    h_0, h_T = h[jnp.asarray([path[0] for path in paths])], h[jnp.asarray(ends)]
+    sweeps = Sweeps(h_0=h_0, bits=bits.astype(jnp.float64), h=h_T, draws=draws)
+    rule = Boltzmann(coupling=c, steps=1, sampler="one-by-one")
+    log_p = rule.log_probability(params, jnp.repeat(x, len(paths), axis=0), sweeps)
+    law = np.bincount(ends, weights=0.25 * np.exp(np.asarray(log_p)), minlength=4)
     first = jnp.exp(exact.independent(Affine(params.W, params.b), x))[0]
     kernel = exact.single_kernel(params, c, x)[0]
     assert np.abs(law - first @ kernel @ kernel).max() < TIGHT

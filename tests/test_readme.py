@@ -83,8 +83,12 @@ def test_the_rule_of_the_readme_is_about_twenty_lines_and_learns_as_a_plug_in(pl
 def test_a_broken_plug_in_is_named_and_breaks_nothing_else(plug_in):
     (plug_in / "my_package.py").write_text("raise RuntimeError('out of order')")
     listed = ran([str(BIN / "coexplore"), "list"], plug_in, PYTHONPATH=str(plug_in))
-    assert re.search(r"population +cannot be loaded: RuntimeError: out of order", listed)
+    line = "rule: 'population' cannot be loaded: RuntimeError: out of order"
+    assert line in listed
     assert "Algorithm 1" in listed
+    words = [str(BIN / "coexplore"), "train", "population"]
+    done = subprocess.run(words, capture_output=True, text=True, env=PLAIN | {"PYTHONPATH": str(plug_in)}, check=False)
+    assert (done.returncode, done.stderr) == (2, f"coexplore: {line}\n")
 
 
 def test_every_file_that_the_readme_links_to_is_there():

@@ -77,8 +77,8 @@ def _title(heading: str, name: str) -> str:
         return engines.TITLES[name]
     try:
         return TASKS[name].title if heading == "tasks" else rules.find(name).title
-    except Exception as error:  # somebody else's plug-in may fail in any way; the list must not
-        return f"cannot be loaded: {type(error).__name__}: {error}"
+    except FieldError as error:  # a plug-in that cannot be loaded
+        return str(error)
 
 
 def _train(words: list[str]) -> int:

@@ -25,19 +25,20 @@ def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Show]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%  reward {task.fields[reward]:+.2f}"),
-        TextColumn("{task.fields[rate]:>9,.0f} episodes/s"),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[now]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), disable=not visible) as bars:
         totals: dict[str, int] = {}
         for run, name in label.items():
             totals[name] = totals.get(name, 0) + run.episodes
-        tasks = {name: bars.add_task(name, total=total, reward=0.0, rate=0.0) for name, total in totals.items()}
+        tasks = {name: bars.add_task(name, total=total, now="compiling or waiting") for name, total in totals.items()}
 
         def show(runs: Sequence[Run], episodes: int, rewards: Any) -> None:
             for run, reward in zip(runs, rewards, strict=True):
                 task = tasks[label[run]]
-                bars.update(task, advance=episodes, reward=float(reward), rate=bars.tasks[task].speed or 0.0)
+                now = f"reward {float(reward):+.2f} {bars.tasks[task].speed or 0:>9,.0f} episodes/s"
+                bars.update(task, advance=episodes, now=now)
 
         yield show

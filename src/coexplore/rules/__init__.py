@@ -2,7 +2,7 @@
 
 from importlib.metadata import EntryPoint, entry_points
 
-from coexplore.fields import refuse
+from coexplore.fields import FieldError, refuse
 from coexplore.rules.base import AbstractActivity, Feedback, Rule
 from coexplore.rules.boltzmann import Boltzmann
 from coexplore.rules.recurrent import Recurrent
@@ -23,4 +23,9 @@ def find(name: str) -> type[Rule]:
     if name not in rules:
         raise refuse("rule", name, f"one of {', '.join(rules)}", rules)
     found = rules[name]
-    return found.load() if isinstance(found, EntryPoint) else found
+    if not isinstance(found, EntryPoint):
+        return found
+    try:
+        return found.load()
+    except Exception as error:  # somebody else's code may fail in any way
+        raise FieldError(f"rule: {name!r} cannot be loaded: {type(error).__name__}: {error}") from error

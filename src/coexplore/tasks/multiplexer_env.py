@@ -1,6 +1,8 @@
 """The multiplexer as a Gymnasium environment: one step an episode.
 
 `gymnasium.make("coexplore/Multiplexer-v0", bits=4, encoding="signed", rewards="signed")`
+
+JAX does not survive a fork: give Gymnasium's AsyncVectorEnv `context="spawn"`.
 """
 
 from typing import Any
