@@ -12,9 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from coexplore.rules import Feedback, Reinforce
+from coexplore import network
+from coexplore.rules import Boltzmann, Feedback, Reinforce
+from coexplore.rules.base import Activity
+from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, Path
-from coexplore.rules.reinforce import Activity
 from coexplore.units import Affine
 
 
@@ -143,9 +145,10 @@ def activity(rule, params, x: jax.Array, H: jax.Array):
     """What the rule would have recorded had it drawn H [T+1, n, N] on inputs x [n, D]."""
     d = x @ params.W + params.b
     if isinstance(rule, Reinforce):
-        return Activity(h=H[-1], p=jax.nn.sigmoid(d), draws=jnp.zeros_like(H[-1:]))
+        return Activity(h=H[-1], draws=jnp.zeros_like(H[-1:]))
     P = jax.nn.sigmoid(rule.coupling * (H[:-1] @ params.W_rec) + d)
-    return Path(H=H, P=P, h=H[-1], draws=jnp.zeros_like(H))
+    path = Path(H=H, P=P, h=H[-1], draws=jnp.zeros_like(H))
+    return Phases(h=path.h, draws=path.draws, positive=path, negative=None) if isinstance(rule, Boltzmann) else path
 
 
 class Episodes(NamedTuple):
@@ -195,3 +198,64 @@ def cosine(a, b) -> float:
 def largest_gap(a, b) -> float:
     """max |a − b| over all entries."""
     return max(float(jnp.max(jnp.abs(x - y))) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+
+
+# Networks of several layers of independent units ----------------------------------------------------------------------
+
+
+class Deep(NamedTuple):
+    """Every (s, h₁ … h_L, a) of a network, flattened to n."""
+
+    x: jax.Array
+    hs: tuple[jax.Array, ...]  # the hidden layers, then the action
+    p: jax.Array
+    r: jax.Array
+    s: jax.Array
+
+
+def deep_log_p(layers: tuple[Affine, ...], x: jax.Array, hs: tuple[jax.Array, ...]) -> jax.Array:
+    """log Pr(h₁ … h_L, a | x), an episode each."""
+    inputs = (x, *hs[:-1])
+    return sum(log_ber(h, i @ layer.W + layer.b) for layer, i, h in zip(layers, inputs, hs, strict=True))
+
+
+def deep(task: Toy, layers: tuple[Affine, ...]) -> Deep:
+    sizes = [len(task.s), *(2 ** len(layer.b) for layer in layers)]
+    index = [i.ravel() for i in jnp.meshgrid(*map(jnp.arange, sizes), indexing="ij")]
+    hs = tuple(states(len(layer.b))[k] for layer, k in zip(layers, index[1:], strict=True))
+    x, m = task.s[index[0]], index[0]
+    return Deep(x, hs, task.d0[m] * jnp.exp(deep_log_p(layers, x, hs)), task.R[m, index[-1]], m)
+
+
+def deep_gradient(task: Toy, layers: tuple[Affine, ...]):
+    """∇ E[R], by the product rule: Σ r ∇p."""
+    all_ = deep(task, layers)
+    return jax.grad(lambda layers: jnp.sum(all_.r * task.d0[all_.s] * jnp.exp(deep_log_p(layers, all_.x, all_.hs))))(
+        layers
+    )
+
+
+def learned(rule, layers: tuple[Affine, ...], x, hs, signal):
+    """`network.learn` on given draws: the credit of every layer, a mean over the batch, linear in the signal."""
+    rules = (*[rule] * (len(layers) - 1), Reinforce())
+    activities = tuple(Activity(h=h, draws=jnp.zeros((1, *h.shape))) for h in hs)
+    return network.learn(rules, None, network.Params(layers, None), x, activities, signal).layers
+
+
+def deep_credit(rule, task: Toy, layers: tuple[Affine, ...], V: jax.Array):
+    """E[credit] of every layer with the signal R − V(s)."""
+    all_ = deep(task, layers)
+    return learned(rule, layers, all_.x, all_.hs, len(all_.p) * all_.p * (all_.r - V[all_.s]))
+
+
+def deep_variance(rule, task: Toy, layers: tuple[Affine, ...], V: jax.Array):
+    """The variance of one episode's credit, entry by entry."""
+    all_ = deep(task, layers)
+
+    def one(x, hs, signal):
+        return learned(rule, layers, x[None], tuple(h[None] for h in hs), signal[None])
+
+    each = jax.vmap(one)(all_.x, all_.hs, all_.r - V[all_.s])
+    return jax.tree.map(
+        lambda c: jnp.einsum("n,n...->...", all_.p, c**2) - jnp.einsum("n,n...->...", all_.p, c) ** 2, each
+    )

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from coexplore.rules import Boltzmann, Feedback, Recurrent, Reinforce
+from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, SingleDraws, Sweeps
 from coexplore.units import Affine
 
@@ -337,7 +338,8 @@ def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
     h_0, h_T = h[jnp.asarray([path[0] for path in paths])], h[jnp.asarray(ends)]
     sweeps = Sweeps(h_0=h_0, bits=bits.astype(jnp.float64), h=h_T, draws=draws)
     rule = Boltzmann(coupling=c, steps=1, sampler="one-by-one")
-    log_p = rule.log_probability(params, jnp.repeat(x, len(paths), axis=0), sweeps)
+    d = jnp.repeat(x @ params.W + params.b, len(paths), axis=0)
+    log_p = rule.log_probability(params, d, Phases(sweeps.h, draws, sweeps, None))
     law = np.bincount(ends, weights=0.25 * np.exp(np.asarray(log_p)), minlength=4)
     first = jnp.exp(exact.independent(Affine(params.W, params.b), x))[0]
     kernel = exact.single_kernel(params, c, x)[0]

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from coexplore.result import Result as Result
     from coexplore.rules import Boltzmann as Boltzmann
     from coexplore.rules import Feedback as Feedback
+    from coexplore.rules import MapProp as MapProp
     from coexplore.rules import Recurrent as Recurrent
     from coexplore.rules import Reinforce as Reinforce
     from coexplore.rules import Rule as Rule
+    from coexplore.rules import StraightThrough as StraightThrough
+    from coexplore.rules import UnbiasedWeightMax as UnbiasedWeightMax
+    from coexplore.rules import WeightMax as WeightMax
     from coexplore.run import Run as Run
     from coexplore.store import load as load
     from coexplore.study import train as train
@@ -30,12 +34,16 @@ _HOMES = {
     "Critic": "critic",
     "Feedback": "rules",
     "Linear": "fields",
+    "MapProp": "rules",
     "Multiplexer": "tasks.multiplexer",
     "Recurrent": "rules",
     "Reinforce": "rules",
     "Result": "result",
     "Rule": "rules",
     "Run": "run",
+    "StraightThrough": "rules",
+    "UnbiasedWeightMax": "rules",
+    "WeightMax": "rules",
     "grid": "flags",
     "load": "store",
     "plot": "plots",

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coexplore import __version__, engines, rules
-from coexplore.fields import FieldError, Spec, refuse
+from coexplore.fields import FieldError, Spec, Switch, refuse
 from coexplore.flags import command, dashed, flags, grid, labels
+from coexplore.presets import base
 from coexplore.result import Result, by_setting
 from coexplore.run import TASKS, Run
 from coexplore.stats import summary
@@ -109,7 +110,9 @@ def _parsed(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[
     parser = Parser(prog=f"coexplore train {' '.join(names)}", allow_abbrev=False)
     for name, spec in specs.items():
         about = f"{spec.help}: {spec.allowed}".replace("%", "%%")
-        parser.add_argument(f"--{dashed(name)}", nargs="+", metavar="VALUE", help=about, dest=name)
+        bare = "*" if isinstance(spec, Switch) else "+"  # a switch alone means yes
+        parser.add_argument(f"--{dashed(name)}", nargs=bare, metavar="VALUE", help=about, dest=name)
+    parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
     parser.add_argument("--seeds", metavar="COUNT", help="train seeds 0 to COUNT − 1")
     parser.add_argument("--engine", default="auto", help=f"auto | {' | '.join(engines.TITLES)}")
     parser.add_argument("--out", metavar="DIR", help="write the picture, results.json and the trained networks here")
@@ -121,7 +124,7 @@ def _parsed(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[
         raise refuse("flag", flag, f"a flag of {parser.prog} (see --help)", [f"--{dashed(name)}" for name in options])
     for name, spec in specs.items():
         if options[name] is not None:
-            options[name] = [spec.parse(name, text) for text in options[name]]
+            options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
     if options["seeds"] is not None:
         if options["seed"] is not None:
             raise refuse("seeds", options["seeds"], "either --seed or --seeds")
@@ -138,7 +141,7 @@ def _positive(name: str, text: str) -> int:
 def _runs(rule: type[rules.Rule], options: dict[str, Any]) -> list[Run]:
     """The grid of one rule; settings that only another rule has do not concern it."""
     axes = {name: options[name] for name in flags(rule) if options[name] is not None}
-    return list(dict.fromkeys(grid(Run(rule=rule()), **axes)))  # type: ignore[call-arg]
+    return list(dict.fromkeys(grid(base(rule, options["preset"]), **axes)))
 
 
 def _folder(out: str | None) -> Path | None:

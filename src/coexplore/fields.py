@@ -150,6 +150,25 @@ class Choice:
         return str(value)
 
 
+@dataclasses.dataclass(frozen=True)
+class Switch:
+    help: str
+    allowed: str = "yes | no"
+
+    def check(self, name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise refuse(name, value, self.allowed)
+        return value
+
+    def parse(self, name: str, text: str) -> bool:
+        if text not in ("yes", "no"):
+            raise refuse(name, text, self.allowed, ("yes", "no"))
+        return text == "yes"
+
+    def show(self, value: Any) -> str:
+        return "yes" if value else "no"
+
+
 def field(default: Any, spec: Spec, static: bool = True) -> Any:
     """A dataclass field with its spec; static fields are structure, the others numbers that an engine may trace."""
     return eqx.field(default=default, static=static, metadata={"spec": spec})
@@ -173,6 +192,10 @@ def count(default: int, help: str, *, low: int = 0, high: int | None = None) -> 
 
 def choice(default: str, help: str, *, options: tuple[str, ...]) -> Any:
     return field(default, Choice(help, options))
+
+
+def switch(default: bool, help: str) -> Any:
+    return field(default, Switch(help))
 
 
 def specs(record: Any) -> dict[str, Spec]:

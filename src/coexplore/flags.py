@@ -9,7 +9,8 @@ import numpy as np
 
 from coexplore import fields
 from coexplore.critic import ACTIVATIONS, Critic
-from coexplore.fields import Choice, Spec, refuse
+from coexplore.fields import Choice, FieldError, Spec, refuse
+from coexplore.presets import PRESETS, base
 from coexplore.rules import Rule
 from coexplore.run import FLAGS, Run, Task
 from coexplore.tasks.multiplexer import Multiplexer
@@ -84,12 +85,25 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def command(run: Run) -> str | None:
-    """The command that repeats the run; None where layers have different rules, which no flag can say."""
-    if isinstance(run.rule, tuple):
+    """The command that repeats the run; None where layers have rules that no preset and no flag can say."""
+    rule = type(run.rules[0])
+    for preset in (None, *PRESETS.get(rule.name, {})):
+        changed = _changes(base(rule, preset), run)
+        if changed is not None:
+            words = [f"--preset {preset}"] if preset else []
+            return " ".join(["coexplore train", rule.name, *words, *(f"--{dashed(k)} {v}" for k, v in changed.items())])
+    return None
+
+
+def _changes(start: Run, run: Run) -> dict[str, str] | None:
+    """The flags that make `run` of `start`, or None if there are none that do."""
+    changed = {name: text for name, text in flat(run).items() if text != flat(start).get(name)}
+    specs = flags(type(start.rules[0]), type(start.task))
+    try:
+        made = grid(start, **{name: [specs[name].parse(name, text)] for name, text in changed.items()})
+    except (FieldError, KeyError):
         return None
-    usual = flat(Run(rule=type(run.rule)(), task=type(run.task)()))  # type: ignore[call-arg]
-    changed = {name: text for name, text in flat(run).items() if text != usual.get(name)}
-    return " ".join(["coexplore train", run.rule.name, *(f"--{dashed(k)} {text}" for k, text in changed.items())])
+    return changed if made == [run] else None
 
 
 def dashed(name: str) -> str:

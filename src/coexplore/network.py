@@ -4,16 +4,19 @@ Every layer is a rule, the output included: its one Bernoulli-logistic unit lear
 what REINFORCE centred on both sides does. So a network is a tuple of rules, the last of which draws the action.
 """
 
+import dataclasses
 from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from coexplore.critic import Critic
 from coexplore.rules import AbstractActivity, Feedback, Reinforce, Rule
 from coexplore.run import Run
+from coexplore.units import drive
 
 
 class Params(eqx.Module):
@@ -62,6 +65,31 @@ def action(activities: tuple[AbstractActivity, ...]) -> Float[Array, " B"]:
     return activities[-1].h[:, 0]
 
 
+def relax(
+    layers: tuple[Rule, ...], params: Params, s: Float[Array, "B D"], activities: tuple[AbstractActivity, ...]
+) -> tuple[AbstractActivity, ...]:
+    """Where rules ask for it (MAP propagation), move h uphill on log Pr(H, A | S), A fixed, all layers at once."""
+    steps = [getattr(rule, "relax_steps", 0) for rule in layers]
+    if not any(steps):
+        return activities
+
+    def moved(hs: tuple[Any, ...]) -> tuple[AbstractActivity, ...]:
+        return tuple(dataclasses.replace(activity, h=h) for activity, h in zip(activities, hs, strict=True))
+
+    def log_joint(hs: tuple[Any, ...]) -> Float[Array, ""]:
+        seen = zip(layers, params.layers, (s, *hs[:-1]), moved(hs), strict=True)
+        return jnp.sum(sum(rule.log_probability(p, drive(p, x), activity) for rule, p, x, activity in seen))
+
+    def step(t: Any, hs: tuple[Any, ...]) -> tuple[Any, ...]:
+        slopes = jax.grad(log_joint)(hs)
+        return tuple(
+            h + jnp.where(t < T, rule.relax_rate, 0.0) * slope if T else h  # type: ignore[attr-defined]
+            for rule, T, h, slope in zip(layers, steps, hs, slopes, strict=True)
+        )
+
+    return moved(jax.lax.fori_loop(0, max(steps), step, tuple(activity.h for activity in activities)))
+
+
 def learn(
     layers: tuple[Rule, ...],
     critic: Critic | None,
@@ -71,6 +99,7 @@ def learn(
     r: Float[Array, " B"],
 ) -> Params:
     """The ascent direction of every parameter, from the rewards r."""
+    activities = relax(layers, params, s, activities)
     delta = r - critic.value(params.critic, s) if critic else r
     inputs = (s, *(activity.h for activity in activities[:-1]))
     seen = list(zip(layers, params.layers, inputs, activities, strict=True))

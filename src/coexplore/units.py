@@ -35,6 +35,11 @@ def drive(params: Any, x: Float[Array, "B D"]) -> Float[Array, "B N"]:
     return x @ params.W + params.b
 
 
+def outer(x: Float[Array, "B D"], e: Float[Array, "B N"]) -> Affine:
+    """Mean over the batch of x eᵀ for the weights and of e for the biases: how every feedforward layer learns."""
+    return Affine(W=jnp.einsum("bj,bi->ji", x, e) / x.shape[0], b=jnp.einsum("bi->i", e) / x.shape[0])
+
+
 def glorot(D: int, N: int, key: Key[Array, ""]) -> Affine:
     """Weights ~ Normal(0, 2 / (D + N)), zero biases."""
     return Affine(W=(2.0 / (D + N)) ** 0.5 * jax.random.normal(key, (D, N)), b=jnp.zeros(N))

@@ -5,12 +5,29 @@ from importlib.metadata import EntryPoint, entry_points
 from coexplore.fields import FieldError, refuse
 from coexplore.rules.base import AbstractActivity, Feedback, Rule
 from coexplore.rules.boltzmann import Boltzmann
+from coexplore.rules.map_prop import MapProp
 from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
+from coexplore.rules.straight_through import StraightThrough
+from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
 
-__all__ = ["AbstractActivity", "Boltzmann", "Feedback", "Recurrent", "Reinforce", "Rule", "find", "known"]
+__all__ = [
+    "AbstractActivity",
+    "Boltzmann",
+    "Feedback",
+    "MapProp",
+    "Recurrent",
+    "Reinforce",
+    "Rule",
+    "StraightThrough",
+    "UnbiasedWeightMax",
+    "WeightMax",
+    "find",
+    "known",
+]
 
-BUILT_IN: dict[str, type[Rule]] = {rule.name: rule for rule in (Reinforce, Boltzmann, Recurrent)}
+OURS = (Reinforce, Boltzmann, Recurrent, StraightThrough, WeightMax, UnbiasedWeightMax, MapProp)
+BUILT_IN: dict[str, type[Rule]] = {rule.name: rule for rule in OURS}
 
 
 def known() -> dict[str, type[Rule] | EntryPoint]:

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Float, Key
 
 from coexplore import fields
+from coexplore.units import drive
 
 CENTRINGS = ("none", "activity", "reward", "both")
 
@@ -24,16 +26,44 @@ class AbstractActivity(eqx.Module):
     draws: eqx.AbstractVar[Any]
 
 
+class Activity(AbstractActivity):
+    """One draw of a layer, and nothing more to remember."""
+
+    h: Float[Array, "B N"]
+    draws: Float[Array, "1 B N"]
+
+
+class Above(eqx.Module):
+    """log Pr(what the next layer drew | this layer had sent it h), one an episode, as a function of h.
+
+    The next layer hears h only through its drive, Wᵀh + b; `of_drive` is the rest.
+    """
+
+    params: Any
+    of_drive: Callable[[Float[Array, "B M"]], Float[Array, " B"]]
+
+    def __call__(self, h: Float[Array, "B N"]) -> Float[Array, " B"]:
+        return self.of_drive(drive(self.params, h))
+
+    def slope(self, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """Its derivative in h."""
+        return jax.grad(lambda h: self(h).sum())(h)
+
+    def flipped(self, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """Its value with one unit flipped, for each unit."""
+        flips = (1 - 2 * h)[:, :, None] * self.params.W
+        return jax.vmap(self.of_drive, in_axes=1, out_axes=1)(drive(self.params, h)[:, None] + flips)
+
+
 class Feedback(eqx.Module):
     """What comes back from above.
 
     `delta` is the signal: R − V or R, as the rule's centring asks; one for all units ("B 1") or one each.
-    `above(h)` is log Pr(what the next layer drew | this layer had sent it h), one an episode; None at the output.
-    A rule that reads `delta` alone is local.
+    `above` tells how likely the next layer's draw was; None at the output. A rule that reads `delta` alone is local.
     """
 
     delta: Float[Array, "B #N"]
-    above: Callable[[Float[Array, "B N"]], Float[Array, " B"]] | None = None
+    above: Any = None
 
 
 class Rule(fields.Checked):
@@ -66,9 +96,9 @@ class Rule(fields.Checked):
         """The ascent direction: like `params`, a mean over the batch, linear in `feedback.delta`."""
 
     @abstractmethod
-    def log_probability(self, params: Any, x: Float[Array, "B D"], activity: Any) -> Float[Array, " B"]:
-        """log Pr(all that the layer drew | its input were x)."""
+    def log_probability(self, params: Any, d: Float[Array, "B N"], activity: Any) -> Float[Array, " B"]:
+        """log Pr(all that the layer drew | its drive Wᵀx + b were d)."""
 
     def below(self, params: Any, x: Float[Array, "B D"], activity: Any, feedback: Feedback) -> Feedback:
         """The message to the layer underneath; by default the signal, passed on."""
-        return Feedback(feedback.delta, lambda x: self.log_probability(params, x, activity))
+        return Feedback(feedback.delta, Above(params, lambda d: self.log_probability(params, d, activity)))

@@ -5,21 +5,35 @@
     W     ← W     + α   (R − V) x Hᵀ                         (eq:bm5)
     b     ← b     + α   (R − V) H                            (eq:bm6)
 
-Centring the reward stands in for the negative phase. W_rec stays symmetric because its update is.
-Exact for H from the Boltzmann law Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling
-approaches as T grows; synchronous sampling, the paper's, approaches another law.
+Centring the reward stands in for the negative phase. With `centring` activity (signal R) or both (R − V) there is one:
+H Hᵀ − κ E[H Hᵀ] for H Hᵀ and H − κ E[H] for H, the means taken over M further chains (eq:bm1 – bm3).
+
+W_rec stays symmetric because its update is. Exact for H from the Boltzmann law
+Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling approaches as T grows;
+synchronous sampling, the paper's, approaches another law.
 """
 
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from coexplore.fields import Scalar, choice, count, number
 from coexplore.rules import chain
-from coexplore.rules.base import Feedback, Rule
+from coexplore.rules.base import CENTRINGS, AbstractActivity, Feedback, Rule
+from coexplore.units import outer
 
 SAMPLERS: dict[str, Any] = {"synchronous": chain.synchronous, "one-by-one": chain.one_by_one}
+
+
+class Phases(AbstractActivity):
+    """The chain whose end goes up, and M further chains an episode (their batch axis is M·B) where there are any."""
+
+    h: Float[Array, "B N"]
+    draws: Any
+    positive: Any
+    negative: Any
 
 
 class Boltzmann(Rule):
@@ -29,32 +43,37 @@ class Boltzmann(Rule):
     coupling: Scalar = number(0.25, "c, strength of the recurrent connections", low=0.0, schedule=True)
     steps: int = count(25, "T, sampling steps", low=1)
     sampler: str = choice("synchronous", "all units at once, or one at a time", options=tuple(SAMPLERS))
-    centring: str = choice("reward", "signal R − V, or R itself", options=("none", "reward"))
+    centring: str = choice("reward", "what is centred; activity and both need further chains", options=CENTRINGS)
+    chains: int = count(1, "M, further chains that estimate E[H] and E[H Hᵀ]", low=1)
+    centring_strength: Scalar = number(1.0, "κ, how much of the estimates is subtracted", low=0.0, schedule=True)
 
     def init(self, D: int, N: int, key: Key[Array, ""]) -> chain.Coupled:
         return chain.init(D, N, key)
 
-    def explore(self, params: chain.Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> chain.Path | chain.Sweeps:
-        return SAMPLERS[self.sampler](params, self.coupling, self.steps, x, key)
+    def explore(self, params: chain.Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Phases:
+        def sample(x: Float[Array, "B D"], key: Key[Array, ""]) -> Any:
+            return SAMPLERS[self.sampler](params, self.coupling, self.steps, x, key)
+
+        positive_key, negative_key = jax.random.split(key)
+        positive = sample(x, positive_key)
+        negative = sample(jnp.tile(x, (self.chains, 1)), negative_key) if self.centres_activity else None
+        return Phases(h=positive.h, draws=positive.draws, positive=positive, negative=negative)
 
     def credit(
-        self,
-        params: chain.Coupled,
-        x: Float[Array, "B D"],
-        activity: chain.Path | chain.Sweeps,
-        feedback: Feedback,
+        self, params: chain.Coupled, x: Float[Array, "B D"], activity: Phases, feedback: Feedback
     ) -> chain.Coupled:
-        B, N = activity.h.shape
-        h, c = activity.h, self.coupling
-        e = feedback.delta * h
-        off_diagonal = 1 - jnp.eye(N, dtype=h.dtype)
-        return chain.Coupled(
-            W_rec=c * jnp.einsum("bj,bi->ji", h, e) / B * off_diagonal,
-            W=jnp.einsum("bj,bi->ji", x, e) / B,
-            b=jnp.einsum("bi->i", e) / B,
-        )
+        credit = self.hebbian(x, activity.h, feedback.delta)
+        if activity.negative is None:
+            return credit
+        M, kappa = self.chains, self.centring_strength
+        means = self.hebbian(jnp.tile(x, (M, 1)), activity.negative.h, jnp.tile(feedback.delta, (M, 1)))
+        return jax.tree.map(lambda positive, negative: positive - kappa * negative, credit, means)
 
-    def log_probability(
-        self, params: chain.Coupled, x: Float[Array, "B D"], activity: chain.Path | chain.Sweeps
-    ) -> Float[Array, " B"]:
-        return activity.log_probability(params, self.coupling, x)
+    def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> chain.Coupled:
+        """Batch means of c δ H Hᵀ off the diagonal, δ x Hᵀ and δ H."""
+        off_diagonal = 1 - jnp.eye(h.shape[1], dtype=h.dtype)
+        forward, lateral = outer(x, delta * h), outer(h, delta * h)
+        return chain.Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral.W * off_diagonal)
+
+    def log_probability(self, params: chain.Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
+        return activity.positive.log_probability(params, self.coupling, d)

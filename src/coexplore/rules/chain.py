@@ -40,9 +40,8 @@ class Path(AbstractActivity):
     h: Float[Array, "B N"]
     draws: Float[Array, "T+1 B N"]
 
-    def log_probability(self, params: Coupled, c: Scalar, x: Float[Array, "B D"]) -> Float[Array, " B"]:
-        """log Pr(H₍₀₎ … H₍T₎ | x)."""
-        d = drive(params, x)
+    def log_probability(self, params: Coupled, c: Scalar, d: Float[Array, "B N"]) -> Float[Array, " B"]:
+        """log Pr(H₍₀₎ … H₍T₎ | the drive d)."""
         first = units.log_probability(self.H[0], d)
         later = units.log_probability(self.H[1:], c * (self.H[:-1] @ params.W_rec) + d)
         return (first + later.sum(axis=0)).sum(axis=1)
@@ -77,9 +76,8 @@ class Sweeps(AbstractActivity):
     h: Float[Array, "B N"]
     draws: SingleDraws
 
-    def log_probability(self, params: Coupled, c: Scalar, x: Float[Array, "B D"]) -> Float[Array, " B"]:
-        """log Pr(H₍₀₎ and every bit | x and the units chosen)."""
-        d = drive(params, x)
+    def log_probability(self, params: Coupled, c: Scalar, d: Float[Array, "B N"]) -> Float[Array, " B"]:
+        """log Pr(H₍₀₎ and every bit | the drive d and the units chosen)."""
 
         def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
             i, bit = drawn

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Key
 from coexplore.fields import Scalar, choice, count, number
 from coexplore.rules import chain
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
+from coexplore.units import outer
 
 
 class Recurrent(Rule):
@@ -44,13 +45,14 @@ class Recurrent(Rule):
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
         e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * feedback.delta
+        forward = outer(x, e.sum(axis=0))
         return chain.Coupled(
             W_rec=c * jnp.einsum("tbj,tbi->ji", activity.H[:-1], e) / B,
-            W=jnp.einsum("bj,tbi->ji", x, e) / B,
-            b=jnp.einsum("tbi->i", e) / B,
+            W=forward.W,
+            b=forward.b,
         )
 
     def log_probability(
-        self, params: chain.Coupled, x: Float[Array, "B D"], activity: chain.Path
+        self, params: chain.Coupled, d: Float[Array, "B N"], activity: chain.Path
     ) -> Float[Array, " B"]:
-        return activity.log_probability(params, self.coupling, x)
+        return activity.log_probability(params, self.coupling, d)

@@ -15,21 +15,12 @@
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from coexplore import units
 from coexplore.fields import Scalar, choice, number
-from coexplore.rules.base import CENTRINGS, AbstractActivity, Feedback, Rule
-from coexplore.units import Affine, drive, glorot
-
-
-class Activity(AbstractActivity):
-    """One draw of independent units."""
-
-    h: Float[Array, "B N"]
-    p: Float[Array, "B N"]
-    draws: Float[Array, "1 B N"]
+from coexplore.rules.base import CENTRINGS, Activity, Feedback, Rule
+from coexplore.units import Affine, drive, glorot, outer
 
 
 class Reinforce(Rule):
@@ -45,13 +36,12 @@ class Reinforce(Rule):
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         p = units.probability(drive(params, x))
         u = jax.random.uniform(key, (1, *p.shape), p.dtype)
-        return Activity(h=units.draw(p, u[0]), p=p, draws=u)
+        return Activity(h=units.draw(p, u[0]), draws=u)
 
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        B = x.shape[0]
         kappa = self.centring_strength if self.centres_activity else 0.0
-        e = feedback.delta * (activity.h - kappa * activity.p)
-        return Affine(W=jnp.einsum("bj,bi->ji", x, e) / B, b=jnp.einsum("bi->i", e) / B)
+        p = units.probability(drive(params, x))
+        return outer(x, feedback.delta * (activity.h - kappa * p))
 
-    def log_probability(self, params: Affine, x: Float[Array, "B D"], activity: Activity) -> Float[Array, " B"]:
-        return units.log_probability(activity.h, drive(params, x)).sum(axis=1)
+    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
+        return units.log_probability(activity.h, d).sum(axis=1)
