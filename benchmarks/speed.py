@@ -17,7 +17,17 @@ import time
 
 from numpy_version import NumpyTraining
 
-from coexplore import Boltzmann, Recurrent, Reinforce, Run, grid
+from coexplore import (
+    Boltzmann,
+    MapProp,
+    Recurrent,
+    Reinforce,
+    Run,
+    StraightThrough,
+    UnbiasedWeightMax,
+    WeightMax,
+    grid,
+)
 from coexplore.engines import xla
 
 ROUNDS = 5
@@ -69,6 +79,29 @@ def table(heading, best):
         print(f"  {name:<24}{us:8.0f} us an update and run {ratio}")
 
 
+RULES = {
+    "recurrent, T = 2": Recurrent(),
+    "recurrent, T = 1": Recurrent(steps=1),
+    "boltzmann, T = 25": Boltzmann(),
+    "boltzmann, T = 25, M = 1": Boltzmann(centring="both"),
+    "reinforce": Reinforce(),
+    "ste": StraightThrough(),
+    "weight-max": WeightMax(),
+    "unbiased-weight-max": UnbiasedWeightMax(),
+    "… expected": UnbiasedWeightMax(expected=True),
+    "map-prop": MapProp(),
+}
+
+
+def rivals():
+    """Every rule beside Algorithm 2."""
+    one, five = (measured({name: Xla(rule, width) for name, rule in RULES.items()}) for width in (1, 5))
+    print("\nxla, N = 64: us an update and run, and as a multiple of Algorithm 2 with T = 1")
+    for name in RULES:
+        single, vmapped = one[name] / one["recurrent, T = 1"], five[name] / five["recurrent, T = 1"]
+        print(f"  {name:<26}one run {one[name]:6.0f} ({single:5.2f})   five vmapped {five[name]:6.0f} ({vmapped:5.2f})")
+
+
 def fresh(code):
     """What a new process prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -97,7 +130,7 @@ def main():
         ("Algorithm 2, T = 2", Recurrent(), Numpy(boltzmann=False, T=2)),
     ):
         table(heading, measured({"NumPy": numpy, "xla, one run": Xla(rule, 1), "xla, five runs vmapped": Xla(rule, 5)}))
-    table("REINFORCE", measured({"xla, one run": Xla(Reinforce(), 1), "xla, five runs vmapped": Xla(Reinforce(), 5)}))
+    rivals()
     print(f"\npeak memory, five runs of 4e6 episodes under way: {fresh(MEMORY):.0f} MiB")
     jax, package, all_of_it = map(import_seconds, ("jax", "coexplore", "coexplore.cli"))
     print(f"import: jax {jax:.2f} s, coexplore {package:.2f} s, everything the command needs {all_of_it:.2f} s")

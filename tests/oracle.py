@@ -94,6 +94,96 @@ def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa):
     return h, {"W_rec": c * z_rec, "W": np.outer(s, z), "b": z}
 
 
+def negative_phase(box, params, s, drawn, coin, c, T, kappa):
+    """Algorithm 1 with a negative phase: the means over M further chains are subtracted."""
+    h, eligibility = box(params, s, drawn, coin, c, T)
+    chains = drawn.get("negative", [])
+    for further in chains:
+        _, mean = box(params, s, further, coin, c, T)
+        eligibility = {name: z - kappa * mean[name] / len(chains) for name, z in eligibility.items()}
+    return h, eligibility
+
+
+# Rules that need the layer above: eligibilities of all hidden layers, from what the whole network drew ----------------
+
+
+def straight_through(layers, inputs, hs, ps, rules):
+    """g from the top down; it passes a drawn bit as p(1 − p), or as 1 for the identity version."""
+    found = []
+    g = layers[-1]["W"] @ (hs[-1] - ps[-1])
+    for layer, x, p, rule in reversed(list(zip(layers[:-1], inputs, ps, rules, strict=False))):
+        e = g * p * (1 - p) if rule["slope"] == "sigmoid" else g
+        found.insert(0, {"W": np.outer(x, e), "b": e})
+        g = layer["W"] @ e
+    return found
+
+
+def weight_max(layers, inputs, hs, ps, rules):
+    """R_i = 2 Σ_j w_ij H_i (a_j − p_j) R_j, and REINFORCE with it."""
+    found, R = [], np.ones(1)
+    for k in reversed(range(len(layers) - 1)):
+        above, N = layers[k + 1], len(hs[k])
+        mine = np.zeros(N)
+        for i in range(N):
+            mine[i] = 2 * sum(above["W"][i, j] * hs[k][i] * (hs[k + 1][j] - ps[k + 1][j]) * R[j] for j in range(len(R)))
+        R = mine
+        z = R * (hs[k] - ps[k])
+        found.insert(0, {"W": np.outer(inputs[k], z), "b": z})
+    return found
+
+
+def unbiased_weight_max(layers, inputs, hs, ps, rules):
+    """R_i = H_i (1 − Π_j P(a_j | H, H_i = 0) / P(a_j | H)); or the whole product with (H_i − p_i) averaged over H_i."""
+
+    def likelihood(k, h):
+        p = sigma(layers[k + 1]["W"].T @ h + layers[k + 1]["b"])
+        return np.prod(np.where(hs[k + 1] == 1, p, 1 - p))
+
+    found = []
+    for k in range(len(layers) - 1):
+        z = np.zeros(len(hs[k]))
+        for i, p in enumerate(ps[k]):
+            off, on = hs[k].copy(), hs[k].copy()
+            off[i], on[i] = 0, 1
+            P_0, P_1 = likelihood(k, off), likelihood(k, on)
+            if rules[k]["expected"]:
+                z[i] = p * (1 - p) * (P_1 - P_0) / (p * P_1 + (1 - p) * P_0)
+            else:
+                z[i] = hs[k][i] * (1 - P_0 / likelihood(k, hs[k])) * (hs[k][i] - p)
+        found.append({"W": np.outer(inputs[k], z), "b": z})
+    return found
+
+
+def softplus(x):
+    return np.log1p(np.exp(x))
+
+
+def map_propagation(layers, s, a, hs, rules):
+    """Relax all hidden layers at once with the action clamped, then the score at the relaxed values, the output too."""
+    hs = [h.copy() for h in hs]
+    for _ in range(rules[0]["relax_steps"]):
+        slopes = []
+        for k, h in enumerate(hs):
+            below = s if k == 0 else hs[k - 1]
+            slope = -(h - softplus(layers[k]["W"].T @ below + layers[k]["b"])) / rules[k]["variance"]
+            above = layers[k + 1]
+            d = above["W"].T @ h + above["b"]
+            last = k + 1 == len(hs)
+            e = a - sigma(d) if last else (hs[k + 1] - softplus(d)) * sigma(d) / rules[k + 1]["variance"]
+            slopes.append(slope + above["W"] @ e)
+        hs = [h + 0.5 * rule["variance"] * slope for h, rule, slope in zip(hs, rules, slopes, strict=True)]
+    found = []
+    for layer, x, h, rule in zip(layers, [s, *hs], hs, rules, strict=False):
+        d = layer["W"].T @ x + layer["b"]
+        e = (h - softplus(d)) * sigma(d) / rule["variance"]
+        found.append({"W": np.outer(x, e), "b": e})
+    e = a - sigma(layers[-1]["W"].T @ hs[-1] + layers[-1]["b"])
+    return [*found, {"W": np.outer(hs[-1], e), "b": e}]
+
+
+BACKWARD = {"ste": straight_through, "weight-max": weight_max, "unbiased-weight-max": unbiased_weight_max}
+
+
 # The whole update -----------------------------------------------------------------------------------------------------
 
 
@@ -122,12 +212,17 @@ def critic_value(critic, s, activation):
 def layer_of(rule, numbers):
     """The function of one layer's episode for a rule's description, its numbers as they stand at this update."""
     kappa = numbers.get("centring_strength", 1.0) if rule["centring"] in ("activity", "both") else 0.0
-    if rule["name"] == "reinforce":
+    if rule["name"] == "reinforce" or rule["name"] in BACKWARD:
         return lambda *a: reinforce(*a, kappa=kappa)
+    if rule["name"] == "map-prop":
+        return lambda layer, s, drawn, coin: (
+            softplus(layer["W"].T @ s + layer["b"]) + np.sqrt(rule["variance"]) * drawn["u"][0],
+            None,
+        )
     if rule["name"] == "recurrent":
         return lambda *a: algorithm_2(*a, numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa)
     box = algorithm_1 if rule["sampler"] == "synchronous" else algorithm_1_one_by_one
-    return lambda *a: box(*a, numbers["coupling"], rule["steps"])
+    return lambda *a: negative_phase(box, *a, numbers["coupling"], rule["steps"], kappa)
 
 
 OUTPUT = {"name": "reinforce", "centring": "both"}
@@ -140,11 +235,20 @@ def gradient(run, numbers, params, draws, coin):
     total, B = None, len(draws["s"])
     for e in range(B):
         s = np.asarray(draws["s"][e], float)
-        x, eligibilities = s, []
+        x, hs, eligibilities = s, [], []
         for rule, layer, drawn in zip(rules, params["layers"], draws["layers"], strict=True):
-            mine = {name: value[e] for name, value in drawn.items()}
+            mine = {name: value[e] for name, value in drawn.items() if name != "negative"}
+            if "negative" in drawn:
+                chains = len(drawn["negative"]["u"]) // B
+                mine["negative"] = [{k: v[m * B + e] for k, v in drawn["negative"].items()} for m in range(chains)]
             x, eligibility = layer_of(rule, rule)(layer, x, mine, coin)
             eligibilities.append(eligibility)
+            hs.append(x)
+        if rules[0]["name"] in BACKWARD:
+            ps = [sigma(layer["W"].T @ i + layer["b"]) for layer, i in zip(params["layers"], [s, *hs], strict=False)]
+            eligibilities[:-1] = BACKWARD[rules[0]["name"]](params["layers"], [s, *hs], hs, ps, rules)
+        if rules[0]["name"] == "map-prop":
+            eligibilities = map_propagation(params["layers"], s, hs[-1], hs[:-1], rules[:-1])
         r = multiplexer_reward(s, x[0], task["bits"], task["rewards"] == "signed")
         assert r == draws["r"][e]
         v, critic_gradient = 0.0, None

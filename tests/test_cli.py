@@ -70,6 +70,7 @@ def test_list_names_rules_tasks_and_engines_a_line_each():
     lines = coexplore("list").stdout.splitlines()
     assert {line.split()[0] for line in lines} >= {"rules", "reinforce", "boltzmann", "recurrent", "multiplexer", "xla"}
     assert all(len(line.split()) > 2 for line in lines if line.startswith(" "))
+    assert "docs/rules/NAME.md" in lines[-1]
 
 
 def test_help_explains_every_flag():
@@ -97,7 +98,7 @@ BAD = {
     "train boltzmann --trace-decay 1": "flag: '--trace-decay' is not allowed",
     "train recurrent --trace-decay 1.1": "trace_decay: 1.1 is not allowed; give a number from 0 to 1",
     "train reinforce --centring foo": "centring: 'foo' is not allowed; give none | activity | reward | both",
-    "train boltzmann --centring both": "centring: 'both' is not allowed; give none | reward",
+    "train ste --centring reward": "centring: 'reward' is not allowed; give activity | both",
     "train reinforce --units 64-": "units: '64-' is not allowed",
     "train reinforce --units 0": "units: [0] is not allowed",
     "train reinforce --bits 9": "bits: 9 is not allowed; give a whole number from 1 to 6",
@@ -109,6 +110,9 @@ BAD = {
     "train reinforce --seeds 0": "seeds: '0' is not allowed",
     "train reinforce --seeds 2 --seed 1": "seeds: '2' is not allowed",
     "train reinforce --engine cuda": "engine: 'cuda' is not allowed",
+    "train weight-max --preset autor": "preset: 'autor' is not allowed (did you mean 'author'?)",
+    "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",
+    "train unbiased-weight-max --expected maybe": "expected: 'maybe' is not allowed; give yes | no",
     "train reinforce --out /proc/nowhere": "out: '/proc/nowhere' is not allowed",
     "list everything": "command: 'list everything' is not allowed",
 }

@@ -7,7 +7,19 @@ import numpy as np
 import oracle
 import pytest
 
-from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run
+from coexplore import (
+    Boltzmann,
+    Critic,
+    Linear,
+    MapProp,
+    Multiplexer,
+    Recurrent,
+    Reinforce,
+    Run,
+    StraightThrough,
+    UnbiasedWeightMax,
+    WeightMax,
+)
 from coexplore.engines import xla
 
 
@@ -47,6 +59,21 @@ ONE_UPDATE = {
     "recurrent reward": small(Recurrent(centring="reward")),
     "recurrent half centred": small(Recurrent(centring_strength=0.3)),
     "recurrent over boltzmann": small((Boltzmann(steps=2), Recurrent()), N=(5, 4)),
+    "boltzmann negative phase": small(Boltzmann(steps=2, centring="activity", chains=3), N=4),
+    "boltzmann negative phase, half": small(Boltzmann(steps=2, centring="both", centring_strength=0.5), N=4),
+    "boltzmann negative phase, one-by-one": small(
+        Boltzmann(steps=2, sampler="one-by-one", centring="both", chains=2), N=4, batch=5
+    ),
+    "ste": small(StraightThrough(), N=64, bits=4),
+    "ste two layers": small(StraightThrough(), N=(7, 5)),
+    "ste identity": small(StraightThrough(slope="identity"), N=(7, 5)),
+    "weight-max": small(WeightMax(), N=7, batch=33),
+    "weight-max three layers": small(WeightMax(), N=(6, 5, 4)),
+    "unbiased-weight-max": small(UnbiasedWeightMax(), N=64, bits=4),
+    "unbiased-weight-max two layers": small(UnbiasedWeightMax(), N=(7, 5)),
+    "unbiased-weight-max expected": small(UnbiasedWeightMax(expected=True), N=(7, 5), batch=1),
+    "map-prop": small(MapProp(), N=7),
+    "map-prop two layers": small((MapProp(0.3), MapProp(1.0, relax_steps=20)), N=(7, 5)),
     "binary": small(Recurrent(), task=Multiplexer(bits=2, encoding="binary", rewards="binary")),
     "six bits": small(Reinforce(), task=Multiplexer(bits=6), batch=4),
     "tanh critic": small(Boltzmann(steps=2), critic=Critic(activation="tanh", width=5)),
@@ -82,20 +109,18 @@ def as_dict(record):
 def drawn_layer(activity):
     """Uniforms and bits of a layer, the episode first."""
     mine = as_dict(activity)
-    draws = mine["draws"]
-    if isinstance(draws, dict):  # one-by-one
-        unit, u = draws["unit"].astype(int), draws["u"]
-        bits = mine["bits"]
-        return {
-            "u": u.swapaxes(0, 1),
-            "unit": unit.swapaxes(0, 1),
-            "bits": bits.swapaxes(0, 1),
-            "h_0": mine["h_0"],
-        }
-    found = {"u": draws.swapaxes(0, 1), "h": mine["h"]}
-    if "H" in mine:
-        found["H"] = mine["H"].swapaxes(0, 1)
-    return found
+    if "positive" not in mine:
+        return drawn(mine)
+    negative = {} if mine["negative"] is None else {"negative": drawn(mine["negative"])}
+    return drawn(mine["positive"]) | negative
+
+
+def drawn(mine):
+    if isinstance(mine["draws"], dict):  # one-by-one
+        found = {"u": mine["draws"]["u"], "unit": mine["draws"]["unit"].astype(int), "bits": mine["bits"]}
+        return {name: value.swapaxes(0, 1) for name, value in found.items()} | {"h_0": mine["h_0"]}
+    found = {"u": mine["draws"].swapaxes(0, 1), "h": mine["h"]}
+    return found | ({"H": mine["H"].swapaxes(0, 1)} if "H" in mine else {})
 
 
 def leaves(parts):
@@ -124,11 +149,11 @@ def replay(run, updates):
     moments, smallest = {}, {}
     for t in range(updates):
         progress = t / (run.updates - 1)
-        state, drawn = xla.update_with_draws(state)
+        state, recorded = xla.update_with_draws(state)
         draws = {
-            "s": np.asarray(drawn.s[0]),
-            "r": np.asarray(drawn.r[0]),
-            "layers": [drawn_layer(activity) for activity in drawn.activities],
+            "s": np.asarray(recorded.s[0]),
+            "r": np.asarray(recorded.r[0]),
+            "layers": [drawn_layer(activity) for activity in recorded.activities],
         }
         described = run.to_dict()
         gradient = oracle.gradient(

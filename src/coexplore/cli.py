@@ -70,7 +70,8 @@ def _list() -> None:
     for heading, names in (("rules", rules.known()), ("tasks", TASKS), ("engines", engines.TITLES)):
         print(heading)
         for name in names:
-            print(f"  {name:<13}{_title(heading, name)}")
+            print(f"  {name:<21}{_title(heading, name)}")
+    print("docs/rules/NAME.md has a page on each rule of ours")
 
 
 def _title(heading: str, name: str) -> str:

@@ -1,0 +1,172 @@
+"""What every rule must do, one test each over all of them."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from coexplore import Linear, Multiplexer, Run, grid, network
+from coexplore.engines import xla
+from coexplore.fields import Number, specs
+from coexplore.rules import (
+    BUILT_IN,
+    Boltzmann,
+    Feedback,
+    MapProp,
+    Recurrent,
+    Reinforce,
+    StraightThrough,
+    UnbiasedWeightMax,
+    WeightMax,
+)
+from coexplore.rules.base import Above
+from coexplore.units import Affine
+
+RULES = [
+    Reinforce(),
+    Reinforce("reward"),
+    Boltzmann(steps=3),
+    Boltzmann(steps=2, sampler="one-by-one"),
+    Boltzmann(steps=2, centring="both", chains=2),
+    Recurrent(),
+    StraightThrough(),
+    WeightMax(),
+    UnbiasedWeightMax(),
+    UnbiasedWeightMax(expected=True),
+    MapProp(),
+]
+LOCAL = (Reinforce, Boltzmann, Recurrent, MapProp)
+B, D, N = 6, 4, 5
+
+every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+
+
+def layer(rule, nan=False):
+    """Parameters away from zero, an input, what the rule drew, and a feedback from an output unit above."""
+    key = jax.random.key(3)
+    params = jax.tree.map(lambda p: p + 0.3 * jax.random.normal(key, p.shape), rule.init(D, N, key))
+    x = jax.random.normal(jax.random.key(4), (B, D))
+    activity = rule.explore(params, x, jax.random.key(5))
+    delta = jax.random.normal(jax.random.key(6), (B, 1))
+    W = jnp.full((N, 1), jnp.nan) if nan else jax.random.normal(jax.random.key(7), (N, 1))
+    return params, x, activity, Feedback(delta, Above(Affine(W, jnp.zeros(1)), lambda d: jax.nn.log_sigmoid(d)[:, 0]))
+
+
+def close(a, b, tolerance=1e-5):
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_allclose(x, y, atol=tolerance, rtol=tolerance)
+
+
+def test_every_rule_of_the_package_is_in_these_tests():
+    assert {type(rule) for rule in RULES} == set(BUILT_IN.values())
+    assert all(name == rule.name for name, rule in BUILT_IN.items())
+
+
+@every_rule
+def test_shapes_fit(rule):
+    params, x, activity, feedback = layer(rule)
+    assert activity.h.shape == (B, N)
+    credit = rule.credit(params, x, activity, feedback)
+    assert jax.tree.structure(credit) == jax.tree.structure(params)
+    assert [leaf.shape for leaf in jax.tree.leaves(credit)] == [leaf.shape for leaf in jax.tree.leaves(params)]
+    d = x @ params.W + params.b
+    assert rule.log_probability(params, d, activity).shape == (B,)
+    below = rule.below(params, x, activity, feedback)
+    assert below.above(x).shape == (B,)
+    assert below.above.slope(x).shape == (B, D)
+
+
+@every_rule
+def test_jit_changes_nothing(rule):
+    params, x, activity, feedback = layer(rule)
+    close(jax.jit(rule.explore)(params, x, jax.random.key(5)), activity)
+    plain = rule.credit(params, x, activity, feedback)
+    close(
+        jax.jit(lambda p, x, a, delta: rule.credit(p, x, a, Feedback(delta, feedback.above)))(
+            params, x, activity, feedback.delta
+        ),
+        plain,
+    )
+
+
+@every_rule
+def test_credit_is_linear_in_the_signal_and_a_mean_over_the_batch(rule):
+    params, x, activity, feedback = layer(rule)
+
+    def credit(delta):
+        return rule.credit(params, x, activity, Feedback(delta, feedback.above))
+
+    one, two = feedback.delta, jnp.flip(feedback.delta)
+    sum_ = jax.tree.map(lambda a, b: 2 * a - 3 * b, credit(one), credit(two))
+    close(credit(2 * one - 3 * two), sum_)
+    alone = [credit(one * (jnp.arange(B)[:, None] == b)) for b in range(B)]
+    close(credit(one), jax.tree.map(lambda *each: sum(each), *alone))
+    assert any(leaf.any() for leaf in jax.tree.leaves(credit(one)))
+
+
+@every_rule
+def test_a_local_rule_reads_nothing_but_its_signal(rule):
+    params, x, activity, feedback = layer(rule, nan=True)
+    credit = rule.credit(params, x, activity, feedback)
+    finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(credit))
+    assert finite == isinstance(rule, LOCAL)
+
+
+@every_rule
+def test_above_flipped_is_above_with_one_unit_flipped(rule):
+    params, x, activity, feedback = layer(rule)
+    h = (activity.h > 0.5).astype(jnp.float32)
+    for above, value in (
+        (feedback.above, h),
+        (rule.below(params, x, activity, feedback).above, (x > 0).astype(x.dtype)),
+    ):
+        by_hand = [above(value.at[:, i].set(1 - value[:, i])) for i in range(value.shape[1])]
+        close(above.flipped(value), jnp.stack(by_hand, axis=1), 1e-4)
+
+
+@every_rule
+def test_a_grid_side_by_side_is_each_run_alone_and_compiles_at_most_twice(rule):
+    run = Run(rule=rule, hidden=(N,), task=Multiplexer(bits=1), batch=4, episodes=4 * 2000)
+    numbers = {name: spec for name, spec in specs(rule).items() if isinstance(spec, Number)}
+    axes = {name: [getattr(rule, name), 0.5 * getattr(rule, name)] for name in numbers}
+    axes |= {name: [*axes[name], Linear(0.9, 0.1)] for name, spec in numbers.items() if spec.schedule}
+    runs = grid(run, seed=range(2), learning_rate=[0.01, Linear(0.01, 0.001)], **axes)[:5]
+    before = xla._advance._cache_size()
+    wide = xla.advance(xla.advance(xla.start(runs, width=5), 3), 7)
+    for i, run in enumerate(runs):
+        narrow = xla.advance(xla.start([run], width=1), 10)
+        for a, b in zip(jax.tree.leaves(wide.training.params), jax.tree.leaves(narrow.training.params), strict=True):
+            np.testing.assert_allclose(a[i], b[0], atol=2e-5)
+    assert xla._advance._cache_size() - before <= 2
+
+
+@every_rule
+def test_it_learns_a_task_whose_optimum_is_known(rule):
+    """Two states, two actions, the right one pays 1 and the other -1: guessing earns 0, the best policy 1."""
+    rules = (rule, Reinforce())
+    keys = jax.random.split(jax.random.key(0), 2)
+    params = network.Params((rule.init(1, 8, keys[0]), Reinforce().init(8, 1, keys[1])), None)
+    adam = optax.adam(0.05)
+
+    def update(carry, key):
+        params, moments = carry
+        s_key, act_key = jax.random.split(key)
+        s = jnp.where(jax.random.bernoulli(s_key, 0.5, (16, 1)), 1.0, -1.0)
+        activities = network.act(rules, params, s, act_key)
+        r = jnp.where(network.action(activities) == (s[:, 0] > 0), 1.0, -1.0)
+        credit = network.learn(rules, None, params, s, activities, r)
+        with jax.numpy_dtype_promotion("standard"):
+            steps, moments = adam.update(jax.tree.map(jnp.negative, credit), moments)
+            params = optax.apply_updates(params, steps)
+        return (params, moments), r.mean()
+
+    _, rewards = jax.lax.scan(update, (params, adam.init(params)), jax.random.split(jax.random.key(1), 400))
+    assert rewards[:10].mean() < 0.6
+    assert rewards[-100:].mean() > 0.9
+
+
+def test_a_rule_may_be_changed_like_any_record():
+    assert dataclasses.replace(Boltzmann(), coupling=0.5).coupling == 0.5

@@ -1,0 +1,50 @@
+"""The pages and the example do what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coexplore.rules import BUILT_IN
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_rule_has_a_page_whose_example_runs(name, capsys):
+    page = (ROOT / "docs" / "rules" / f"{name}.md").read_text()
+    for heading in ("**Idea.**", "**Exact.**", "**Local.**", "**When it fails.**", "ΔW"):
+        assert heading in page
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(compile(block, f"{name}.md", "exec"), {})
+    assert -1 <= float(capsys.readouterr().out) <= 1
+
+
+def test_the_election_shows_that_coordination_learns_faster_and_how_rarely_a_vote_decides(tmp_path):
+    words = ["--voters", "9", "99", "--years", "80", "--towns", "40", "--out", str(tmp_path / "election.png")]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "election.py"), *words], capture_output=True, text=True, check=True
+    )
+    number = r"([\d.]+)"
+    ends = f"independent {number}, hindsight {number}, communication {number}"
+    found = re.findall(rf"(\d+) voters: pivotal {number} \(seen {number}\).*{ends}", done.stdout)
+    assert [row[:2] for row in found] == [("9", "0.2734"), ("99", "0.0804")]
+    for row in found:
+        exact, seen, independent, hindsight, communication = map(float, row[1:])
+        assert seen == pytest.approx(exact, abs=0.015)  # 20,000 elections: four standard errors
+        assert hindsight > independent
+        assert communication > independent
+    assert (tmp_path / "election.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_election_refuses_an_even_town():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "election.py"), "--voters", "10"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "--voters: [10] is not allowed; give odd numbers" in done.stderr
