@@ -8,7 +8,7 @@ import numpy as np
 import optax
 import pytest
 
-from coexplore import Linear, Multiplexer, Run, grid, network
+from coexplore import Critic, Linear, Multiplexer, Run, grid, network
 from coexplore.engines import xla
 from coexplore.fields import Number, specs
 from coexplore.rules import (
@@ -102,7 +102,7 @@ def test_credit_is_linear_in_the_signal_and_a_mean_over_the_batch(rule):
     one, two = feedback.delta, jnp.flip(feedback.delta)
     sum_ = jax.tree.map(lambda a, b: 2 * a - 3 * b, credit(one), credit(two))
     close(credit(2 * one - 3 * two), sum_)
-    alone = [credit(one * (jnp.arange(B)[:, None] == b)) for b in range(B)]
+    alone = [credit(jnp.where(jnp.arange(B)[:, None] == b, one, 0.0)) for b in range(B)]
     close(credit(one), jax.tree.map(lambda *each: sum(each), *alone))
     assert any(leaf.any() for leaf in jax.tree.leaves(credit(one)))
 
@@ -148,7 +148,9 @@ def test_it_learns_a_task_whose_optimum_is_known(rule):
     """Two states, two actions, the right one pays 1 and the other -1: guessing earns 0, the best policy 1."""
     rules = (rule, Reinforce())
     keys = jax.random.split(jax.random.key(0), 2)
-    params = network.Params((rule.init(1, 8, keys[0]), Reinforce().init(8, 1, keys[1])), None)
+    critic = Critic(width=8)
+    hidden, output = rule.init(1, 8, keys[0]), Reinforce().init(8, 1, keys[1])
+    params = network.Params((hidden, output), critic.init(1, keys[0]))
     adam = optax.adam(0.05)
 
     def update(carry, key):
@@ -156,8 +158,8 @@ def test_it_learns_a_task_whose_optimum_is_known(rule):
         s_key, act_key = jax.random.split(key)
         s = jnp.where(jax.random.bernoulli(s_key, 0.5, (16, 1)), 1.0, -1.0)
         activities = network.act(rules, params, s, act_key)
-        r = jnp.where(network.action(activities) == (s[:, 0] > 0), 1.0, -1.0)
-        credit = network.learn(rules, None, params, s, activities, r)
+        r = jnp.where((network.action(activities) == 1) == (s[:, 0] > 0), 1.0, -1.0)
+        credit = network.learn(rules, critic, params, s, activities, r)
         with jax.numpy_dtype_promotion("standard"):
             steps, moments = adam.update(jax.tree.map(jnp.negative, credit), moments)
             params = optax.apply_updates(params, steps)

@@ -22,8 +22,9 @@ def arrays(state):
 
 
 def test_one_compilation_serves_every_grid_and_every_chunk_length():
-    runs = grid(TINY, seed=[0, 7], coupling=[0.0, 0.5, Linear(1.0, 0.1)], trace_decay=[0.0, 1.0])
-    runs += grid(TINY, learning_rate=[0.001, Linear(0.01, 0.001)], centring_strength=0.5, episodes=4 * 3000)
+    run = dataclasses.replace(TINY, hidden=(11,))  # a shape that no other test compiles
+    runs = grid(run, seed=[0, 7], coupling=[0.0, 0.5, Linear(1.0, 0.1)], trace_decay=[0.0, 1.0])
+    runs += grid(run, learning_rate=[0.001, Linear(0.01, 0.001)], centring_strength=0.5, episodes=4 * 3000)
     before = xla._advance._cache_size()
     for run in runs:
         state = xla.start([run])
@@ -102,10 +103,7 @@ def test_m5_the_recurrent_weights_of_algorithm_1_stay_symmetric_with_a_zero_diag
 @pytest.mark.parametrize(
     ("rule", "hidden"),
     [
-        (Reinforce(), (16,)),
         (Reinforce(), (12, 8)),
-        (Boltzmann(steps=5), (16,)),
-        (Boltzmann(steps=2, sampler="one-by-one"), (8,)),
         (Recurrent(), (16,)),
         ((Recurrent(), Boltzmann(coupling=0.1, steps=3)), (12, 8)),
     ],
