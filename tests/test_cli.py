@@ -43,7 +43,7 @@ def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run():
     (run,) = report["runs"]
     assert set(run) == {"run", "command", "digest", "engine", "reward", "first", "last", "curve"}
     assert Run.from_dict(run["run"]).digest == run["digest"]
-    assert run["engine"] == "xla"
+    assert run["engine"] == "cpu"
     assert len(run["curve"]) == 100
     assert run["curve"][-1][0] == 1600
     assert run["reward"] == pytest.approx(np.mean([r for _, r in run["curve"]]), abs=1e-6)
@@ -53,7 +53,7 @@ def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run():
 
 
 def test_ctrl_c_ends_between_chunks_with_status_130_and_keeps_what_was_finished(tmp_path):
-    words = ["train", "reinforce", *SMALL[:4], "--episodes", "2000000000", "--out", str(tmp_path)]
+    words = ["train", "reinforce", *SMALL[:4], "--episodes", "2000000000", "--engine", "xla", "--out", str(tmp_path)]
     process = subprocess.Popen([*COEXPLORE, *words], stderr=subprocess.PIPE, text=True, env=PLAIN)
     deadline = time.monotonic() + 120
     while not (tmp_path / "results.json").exists() and time.monotonic() < deadline:
@@ -68,7 +68,15 @@ def test_ctrl_c_ends_between_chunks_with_status_130_and_keeps_what_was_finished(
 
 def test_list_names_rules_tasks_and_engines_a_line_each():
     lines = coexplore("list").stdout.splitlines()
-    assert {line.split()[0] for line in lines} >= {"rules", "reinforce", "boltzmann", "recurrent", "multiplexer", "xla"}
+    assert {line.split()[0] for line in lines} >= {
+        "rules",
+        "reinforce",
+        "boltzmann",
+        "recurrent",
+        "multiplexer",
+        "cpu",
+        "xla",
+    }
     assert all(len(line.split()) > 2 for line in lines if line.startswith(" "))
     assert "docs/rules/NAME.md" in lines[-1]
 
@@ -109,6 +117,8 @@ BAD = {
     "train reinforce --critic none --critic-width 3": "critic_width: 3 is not allowed",
     "train reinforce --seeds 0": "seeds: '0' is not allowed",
     "train reinforce --seeds 2 --seed 1": "seeds: '2' is not allowed",
+    "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
+    "train reinforce --threads 0": "threads: '0' is not allowed",
     "train reinforce --engine cuda": "engine: 'cuda' is not allowed",
     "train weight-max --preset autor": "preset: 'autor' is not allowed (did you mean 'author'?)",
     "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",

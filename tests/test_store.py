@@ -17,7 +17,7 @@ RUNS = [
 
 @pytest.fixture(scope="module")
 def results():
-    return train(RUNS, progress=False)
+    return train(RUNS, engine="xla", progress=False)
 
 
 def test_a_result_comes_back_as_it_was_saved(results, tmp_path):

@@ -6,11 +6,16 @@ import jax
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run, grid, train
+from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run, grid
 from coexplore.engines import xla
 from coexplore.result import bin_sizes, bins
+from coexplore.study import study
 
 TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), batch=4, episodes=4 * 2000)
+
+
+def train(runs):
+    return study(runs, engine="xla", progress=False).results
 
 
 def same(a, b):
@@ -43,8 +48,8 @@ def test_chunks_of_any_length_give_the_same_bits():
 
 
 def test_a_run_gives_the_same_bits_whatever_it_is_trained_with():
-    alone = train(dataclasses.replace(TINY, seed=3), progress=False)[0]
-    together = train(grid(TINY, seed=range(5)), progress=False)[3]
+    alone = train(dataclasses.replace(TINY, seed=3))[0]
+    together = train(grid(TINY, seed=range(5)))[3]
     assert alone.run == together.run
     assert same((alone.curve, alone.params), (together.curve, together.params))
 
@@ -94,7 +99,7 @@ def test_a_state_does_not_grow_with_the_number_of_episodes():
 
 def test_m5_the_recurrent_weights_of_algorithm_1_stay_symmetric_with_a_zero_diagonal():
     run = Run(rule=Boltzmann(steps=3), hidden=(20,), task=Multiplexer(bits=2), episodes=16 * 1000)
-    W_rec = train(run, progress=False)[0].params.layers[0].W_rec
+    W_rec = train(run)[0].params.layers[0].W_rec
     assert np.abs(W_rec).max() > 0.1
     assert np.abs(W_rec - W_rec.T).max() < 1e-5  # its update is symmetric; rounding may differ across the diagonal
     assert not np.diag(W_rec).any()
@@ -111,14 +116,14 @@ def test_m5_the_recurrent_weights_of_algorithm_1_stay_symmetric_with_a_zero_diag
 def test_networks_learn_the_one_bit_multiplexer(rule, hidden):
     """Chance is 0 and certainty 1; five fixed seeds, of which the median must end above 0.8."""
     run = Run(rule=rule, hidden=hidden, task=Multiplexer(bits=1), episodes=16 * 6000, learning_rate=0.02)
-    results = train(grid(run, seed=range(5)), progress=False)
+    results = train(grid(run, seed=range(5)))
     assert np.median([result.last for result in results]) > 0.8
     assert np.median([result.first for result in results]) < np.median([result.last for result in results])
 
 
 def test_a_trained_network_acts_as_well_as_it_did_in_training():
     run = Run(rule=Recurrent(), hidden=(16,), task=Multiplexer(bits=1), episodes=16 * 6000, learning_rate=0.02)
-    result = train(run, progress=False)[0]
+    result = train(run)[0]
     states = np.asarray(run.task.sample(2000, jax.random.key(0)))
     actions = result.act(run.task.observe(states), 1)
     assert actions.shape == (2000,)

@@ -76,7 +76,8 @@ def _list() -> None:
 
 def _title(heading: str, name: str) -> str:
     if heading == "engines":
-        return engines.TITLES[name]
+        why = engines.find(name).missing()
+        return f"missing: {why}" if why else engines.TITLES[name]
     try:
         return TASKS[name].title if heading == "tasks" else rules.find(name).title
     except FieldError as error:  # a plug-in that cannot be loaded
@@ -93,8 +94,10 @@ def _train(words: list[str]) -> int:
     for run in runs:
         engines.choose(run, options["engine"])
     out = _folder(options["out"])
+    if options["engine"] == "auto":
+        _say_what_is_missing()
     try:
-        done = study(runs, options["engine"])
+        done = study(runs, options["engine"], threads=options["threads"])
     except Interrupted as stopped:
         finished = f"{len(stopped.finished)} of {len(runs)} runs were finished"
         if out:
@@ -107,6 +110,12 @@ def _train(words: list[str]) -> int:
     return 0
 
 
+def _say_what_is_missing() -> None:
+    for name in engines.TITLES:
+        if why := engines.find(name).missing():
+            print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)
+
+
 def _parsed(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[str, Any]:
     parser = Parser(prog=f"coexplore train {' '.join(names)}", allow_abbrev=False)
     for name, spec in specs.items():
@@ -116,6 +125,7 @@ def _parsed(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[
     parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
     parser.add_argument("--seeds", metavar="COUNT", help="train seeds 0 to COUNT − 1")
     parser.add_argument("--engine", default="auto", help=f"auto | {' | '.join(engines.TITLES)}")
+    parser.add_argument("--threads", metavar="COUNT", help="how many runs to train at a time; all cores if not given")
     parser.add_argument("--out", metavar="DIR", help="write the picture, results.json and the trained networks here")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     known, unknown = parser.parse_known_args(words)
@@ -126,6 +136,8 @@ def _parsed(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[
     for name, spec in specs.items():
         if options[name] is not None:
             options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
+    if options["threads"] is not None:
+        options["threads"] = _positive("threads", options["threads"])
     if options["seeds"] is not None:
         if options["seed"] is not None:
             raise refuse("seeds", options["seeds"], "either --seed or --seeds")

@@ -29,19 +29,21 @@ class Interrupted(KeyboardInterrupt):
         self.finished = finished
 
 
-def train(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True) -> list[Result]:
-    """Train every run, and return the results in the same order."""
-    return study(runs, engine, progress).results
+def train(
+    runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True, threads: int | None = None
+) -> list[Result]:
+    """Train every run, and return the results in the same order. One thread a core, unless `threads` says otherwise."""
+    return study(runs, engine, progress, threads).results
 
 
-def study(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True) -> Study:
+def study(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True, threads: int | None = None) -> Study:
     runs = list(runs) if isinstance(runs, Iterable) else [runs]
     for run in runs:
         if not isinstance(run, Run):
             raise refuse("runs", run, "Runs, such as Run() or grid(Run(), seed=range(5))")
     work = list(_dealt(list(dict.fromkeys(runs)), engine))
     stop, finished = threading.Event(), {}
-    with shown(runs, progress) as show, ThreadPoolExecutor(_cores()) as pool:
+    with shown(runs, progress) as show, ThreadPoolExecutor(threads or _cores()) as pool:
         try:
             began = time.perf_counter()
             states = _all(pool.submit(_ready, module, group) for module, group in work)

@@ -6,6 +6,7 @@ An engine is a module with
     advance(state, updates)  the state after so many more updates; 0 compiles what the others will need
     finish(state)            the Results of a group whose updates are all done
     supports(run)            None, or why it cannot train this run
+    missing()                None, or why it cannot train anything on this machine
 A state has `runs`, `done` (updates so far) and `reward` (of each run, over the last advance).
 Nothing outside the Run changes a result: not the grouping, not how the updates are cut into advances.
 """
@@ -16,7 +17,11 @@ from types import ModuleType
 from coexplore.fields import refuse
 from coexplore.run import Run
 
-TITLES = {"xla": "JAX: any rule, any task, on whatever device JAX has"}
+# In the order in which `auto` tries them.
+TITLES = {
+    "cpu": "C++: one hidden layer of binary units on the multiplexer, several times faster",
+    "xla": "JAX: any rule, any task, on whatever device JAX has",
+}
 
 
 def find(name: str) -> ModuleType:
@@ -29,7 +34,7 @@ def choose(run: Run, name: str = "auto") -> str:
     """The engine for a run: the one asked for, or the first that can."""
     reasons = {}
     for each in TITLES if name == "auto" else [name]:
-        reason = find(each).supports(run)
+        reason = find(each).missing() or find(each).supports(run)
         if reason is None:
             return each
         reasons[each] = reason

@@ -69,6 +69,10 @@ class Draws(eqx.Module):
     r: Float[Array, " B"]
 
 
+def missing() -> str | None:
+    return None
+
+
 def supports(run: Run) -> str | None:
     return None
 

@@ -1,0 +1,97 @@
+// The kernel on its own, for the sanitizers: every rule over shapes that end inside and at the end of a vector.
+// Prints what it checked and exits 1 on the first wrong thing. With a number as argument it only runs that many updates
+// of Algorithm 1 at the paper's size (for a profiler).
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "kernel.h"
+
+using namespace coexplore;
+
+static int failures = 0;
+
+static void check(bool right, const char* what, const Shape& z) {
+  if (right) return;
+  std::printf("wrong: %s (rule %d, N %d, T %d, B %d, bits %d)\n", what, (int)z.rule, z.N, z.T, z.B, z.bits);
+  failures++;
+}
+
+struct Trained {
+  std::vector<float> params, m, v;
+  std::vector<uint32_t> random;
+  std::vector<double> curve;
+  double reward = 0;
+
+  Trained(const Shape& z, int64_t updates)
+      : params(z.end()), m(z.end()), v(z.end()), random(RANDOM_WORDS), curve(updates < 8 ? updates : 8) {
+    seed(7, random.data());
+    uint64_t x = 1;
+    for (int i = 0; i < z.D(); i++)
+      for (int n = 0; n < z.N; n++) params[i * z.NP() + n] = (float)(splitmix64(x) >> 40) / (1 << 24) - 0.5f;
+    for (int n = 0; n < z.N; n++) params[z.W_out() + n] = (float)(splitmix64(x) >> 40) / (1 << 24) - 0.5f;
+    if (z.critic != Critic::none)
+      for (int n = 0; n < z.C; n++) params[z.w() + n] = (float)(splitmix64(x) >> 40) / (1 << 24) - 0.5f;
+  }
+
+  void go(const Shape& z, const Numbers& numbers, int64_t t, int64_t n) {
+    reward += advance<false>(z, numbers, {params.data(), m.data(), v.data(), random.data(), curve.data(), (int64_t)curve.size()}, t, n);
+  }
+};
+
+static Numbers numbers_for(int64_t updates) {
+  const Linear rate{0.005, 0.001};
+  return {{0.5, 0.1}, {1, 0.5}, rate, rate, rate, 0.25, updates};
+}
+
+static void exercise(const Shape& z) {
+  const int64_t updates = 20;
+  const Numbers numbers = numbers_for(updates);
+  Trained whole(z, updates), pieces(z, updates);
+  whole.go(z, numbers, 0, updates);
+  pieces.go(z, numbers, 0, 7);
+  pieces.go(z, numbers, 7, 0);
+  pieces.go(z, numbers, 7, 13);
+  check(whole.params == pieces.params && whole.random == pieces.random && whole.curve == pieces.curve,
+        "chunks change the result", z);
+  bool finite = true, moved = false;
+  for (size_t i = 0; i < whole.params.size(); i++) {
+    finite = finite && std::isfinite(whole.params[i]);
+    moved = moved || whole.m[i] != 0;
+  }
+  check(finite, "a parameter is not finite", z);
+  check(moved, "nothing was learned", z);
+  for (int i = 0; i < z.D(); i++)
+    for (int n = z.N; n < z.NP(); n++) check(whole.params[i * z.NP() + n] == 0, "padding has moved", z);
+
+  const size_t H = (size_t)(z.chain() ? z.T + 1 : 1) * z.B * z.N;
+  std::vector<float> s((size_t)z.B * z.D()), u(H), h(H), u_a(z.B), a(z.B);
+  const Draws draws{s.data(), u.data(), h.data(), u_a.data(), a.data()};
+  Trained recorded(z, updates);
+  advance<true>(z, numbers, {recorded.params.data(), recorded.m.data(), recorded.v.data(), recorded.random.data(), recorded.curve.data(), (int64_t)recorded.curve.size()}, 0, 1, &draws);
+  for (float x : u) check(x >= 0 && x < 1, "a uniform is out of range", z);
+  for (float x : h) check(x == 0 || x == 1, "a bit is no bit", z);
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    const int64_t updates = std::atoll(argv[1]);
+    const Rule rule = argc > 2 ? (Rule)std::atoi(argv[2]) : Rule::boltzmann;
+    const Shape z{rule, Critic::relu, 64, rule == Rule::recurrent ? 2 : 25, 16, 64, 4, true, true, true, rule != Rule::boltzmann};
+    Trained x(z, updates);
+    x.go(z, numbers_for(updates), 0, updates);
+    std::printf("mean reward %.3f\n", x.reward / (double)updates);
+    return 0;
+  }
+  int shapes = 0;
+  for (int rule = 0; rule < 6; rule++)
+    for (int N : {1, 7, 8, 33, 100, 256})
+      for (int bits : {1, 4, 6}) {
+        const int B = N == 7 ? 1 : (N == 33 ? 64 : 5), T = N == 8 ? 6 : 2;
+        const Critic critic = N % 3 == 0 ? Critic::none : (N % 2 ? Critic::tanh : Critic::relu);
+        exercise({(Rule)rule, critic, N, T, B, N == 100 ? 9 : 64, bits, N != 7, N != 8, true, N != 33});
+        shapes++;
+      }
+  std::printf("%d shapes, %d failures\n", shapes, failures);
+  return failures ? 1 : 0;
+}
