@@ -14,7 +14,7 @@ setup: .venv/ready
 	@touch $@
 
 demo: setup
-	$(BIN)/coexplore train boltzmann recurrent reinforce --units 64 --episodes 1000000 --seeds 5 --out demo
+	$(BIN)/coexplore train boltzmann recurrent reinforce ste unbiased-weight-max --units 64 --seeds 5 --out demo
 
 test: setup
 	$(BIN)/pytest
