@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kernel.h"
+#include "training.h"
 
 using namespace coexplore;
 

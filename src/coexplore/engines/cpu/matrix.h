@@ -40,9 +40,8 @@ inline void affine(const float* x, int B, int D, const float* W, const float* bi
   });
 }
 
-// out[i] = scale * sum_b x[b][i] e[b], added to what is there if `add`
-inline void outer(const float* x, int stride, int rows, const float* e, int B, int width, float scale, float* out,
-                  bool add = false) {
+// out[i] = scale * sum_b x[b][i] e[b]
+inline void outer(const float* x, int stride, int rows, const float* e, int B, int width, float scale, float* out) {
   blocks(width, [&](auto nv, int column) INLINE_LAMBDA {
     constexpr int NV = decltype(nv)::value;
     for (int i = 0; i < rows; i++) {
@@ -51,9 +50,7 @@ inline void outer(const float* x, int stride, int rows, const float* e, int B, i
         const Lanes s = all(x[b * stride + i]);
         for (int j = 0; j < NV; j++) a[j] += s * load(e + b * width + column + LANES * j);
       }
-      float* row = out + i * width + column;
-      for (int j = 0; j < NV; j++)
-        store(row + LANES * j, all(scale) * a[j] + (add ? load(row + LANES * j) : Lanes{}));
+      for (int j = 0; j < NV; j++) store(out + i * width + column + LANES * j, all(scale) * a[j]);
     }
   });
 }

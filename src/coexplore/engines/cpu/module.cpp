@@ -7,7 +7,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "kernel.h"
+#include "training.h"
 
 namespace nb = nanobind;
 using namespace coexplore;

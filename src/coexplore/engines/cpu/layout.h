@@ -1,0 +1,85 @@
+// What a run looks like in memory.
+//
+// All parameters lie in one flat vector, rows padded to whole vectors (N to NP, the critic's C to CP):
+//
+//     W [D][NP] | b [NP] | W_rec [N][NP] (chain only) | W_out [NP] | b_out | V [D][CP] | v [CP] | w [CP] | w_0
+//
+// Padded entries start at zero and stay there: their activity is masked to zero, so their gradient is zero.
+#pragma once
+#include <algorithm>
+#include <new>
+
+#include "lanes.h"
+
+namespace coexplore {
+
+enum class Rule { reinforce, boltzmann, recurrent, straight_through, unbiased_weight_max, expected_weight_max };
+enum class Critic { none, relu, tanh };
+
+constexpr int MAX_BATCH = 64;
+
+struct Shape {
+  Rule rule;
+  Critic critic;
+  int N, T, B, C, bits;
+  bool signed_inputs, signed_rewards, centre_reward, centre_activity;
+
+  int D() const { return bits + (1 << bits); }
+  int NP() const { return padded(N); }
+  int CP() const { return padded(C); }
+  bool chain() const { return rule == Rule::boltzmann || rule == Rule::recurrent; }
+
+  // Where each part starts; `end` is the length of the whole.
+  int b() const { return D() * NP(); }
+  int W_rec() const { return b() + NP(); }
+  int W_out() const { return W_rec() + (chain() ? N * NP() : 0); }
+  int b_out() const { return W_out() + NP(); }
+  int V() const { return b_out() + LANES; }
+  int v() const { return V() + D() * CP(); }
+  int w() const { return v() + CP(); }
+  int w_0() const { return w() + CP(); }
+  int end() const { return critic == Critic::none ? V() : w_0() + LANES; }
+};
+
+struct Linear {
+  double start, stop;
+  double at(double progress) const { return start + (stop - start) * progress; }
+};
+
+struct Numbers {
+  Linear coupling, centring_strength, rate_hidden, rate_output, rate_critic;
+  double trace_decay;
+  int64_t updates;
+};
+
+// What one update drew, for replaying it elsewhere: s [B][D], u and H [T+1][B][N] (one row without a chain), u_A and A [B].
+struct Draws {
+  float *s, *u, *h, *u_a, *a;
+};
+
+// Memory in whole cache lines: a vector that straddles two of them costs twice.
+template <class T>
+struct Aligned {
+  static constexpr std::align_val_t LINE{64};
+  T* data;
+  explicit Aligned(size_t n) : data((T*)::operator new[]((n + 16) * sizeof(T), LINE)) { std::fill(data, data + n + 16, T{}); }
+  ~Aligned() { ::operator delete[](data, LINE); }
+  Aligned(const Aligned&) = delete;
+  operator T*() const { return data; }
+};
+
+struct Workspace {
+  size_t B, NP, steps;
+  Aligned<float> S, drive, H, P, E, paths, errors, tables, hidden, back, gradient, decays, params, m, v;
+  Aligned<int32_t> bits, index, mask;
+
+  explicit Workspace(const Shape& z)
+      : B(z.B), NP(z.NP()), steps(z.rule == Rule::recurrent ? z.T + 1 : 1), S(B * z.D()), drive(B * NP), H(B * NP),
+        P(B * NP), E(B * NP), paths(steps * B * NP), errors(steps * B * NP), tables(z.chain() ? NP / 4 * 16 * NP : 0),
+        hidden(B * z.CP()), back(B * z.CP()), gradient(z.end()), decays(z.T + 1), params(z.end()), m(z.end()),
+        v(z.end()), bits(B * NP), index(NP), mask(NP) {
+    std::fill(mask.data, mask + z.N, 1);
+  }
+};
+
+}  // namespace coexplore

@@ -1,0 +1,73 @@
+// Many updates of one run: flat arrays in and out, so that chunks and checkpoints change nothing.
+#pragma once
+#include "kernel.h"
+
+namespace coexplore {
+
+// Flushes tiny numbers to zero while it lives (Adam's second moments decay into them, and they are slow).
+class FlushToZero {
+#if defined(__SSE2__)
+  unsigned before = _mm_getcsr();
+
+ public:
+  FlushToZero() { _mm_setcsr(before | 0x8040); }
+  ~FlushToZero() { _mm_setcsr(before); }
+#elif defined(__aarch64__)
+  uint64_t before;
+
+ public:
+  FlushToZero() {
+    asm volatile("mrs %0, fpcr" : "=r"(before));
+    asm volatile("msr fpcr, %0" ::"r"(before | (1ull << 24)));
+  }
+  ~FlushToZero() { asm volatile("msr fpcr, %0" ::"r"(before)); }
+#endif
+};
+
+struct Training {
+  float *params, *m, *v;
+  uint32_t* random;
+  double* curve;
+  int64_t bins;
+};
+
+template <Rule RULE, bool RECORD>
+double advance(const Shape& shape, const Numbers& numbers, const Training& x, int64_t t, int64_t n, const Draws* record) {
+  Workspace workspace(shape);
+  Random random(x.random);
+  Update<RULE, RECORD> update{shape, workspace, random, record, 0, 0, 0};
+  const int length = shape.end();
+  std::copy(x.params, x.params + length, workspace.params.data);
+  std::copy(x.m, x.m + length, workspace.m.data);
+  std::copy(x.v, x.v + length, workspace.v.data);
+  double sum = 0;
+  for (int64_t i = t; i < t + n; i++) {
+    const double reward = update.run(workspace.params, workspace.m, workspace.v, numbers, i);
+    x.curve[i * x.bins / numbers.updates] += reward;  // at most 1000 * 2^31: fits
+    sum += reward;
+  }
+  std::copy(workspace.params.data, workspace.params + length, x.params);
+  std::copy(workspace.m.data, workspace.m + length, x.m);
+  std::copy(workspace.v.data, workspace.v + length, x.v);
+  random.save(x.random);
+  return sum;
+}
+
+// n updates from update t on; adds the rewards to the curve's bins and returns their sum.
+template <bool RECORD>
+double advance(const Shape& shape, const Numbers& numbers, const Training& x, int64_t t, int64_t n,
+               const Draws* record = nullptr) {
+  FlushToZero guard;
+  (void)guard;
+  switch (shape.rule) {
+    case Rule::reinforce: return advance<Rule::reinforce, RECORD>(shape, numbers, x, t, n, record);
+    case Rule::boltzmann: return advance<Rule::boltzmann, RECORD>(shape, numbers, x, t, n, record);
+    case Rule::recurrent: return advance<Rule::recurrent, RECORD>(shape, numbers, x, t, n, record);
+    case Rule::straight_through: return advance<Rule::straight_through, RECORD>(shape, numbers, x, t, n, record);
+    case Rule::unbiased_weight_max: return advance<Rule::unbiased_weight_max, RECORD>(shape, numbers, x, t, n, record);
+    case Rule::expected_weight_max: return advance<Rule::expected_weight_max, RECORD>(shape, numbers, x, t, n, record);
+  }
+  return 0;
+}
+
+}  // namespace coexplore
