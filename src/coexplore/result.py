@@ -16,13 +16,18 @@ from coexplore.run import Run
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters."""
+    """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters.
+
+    `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on for
+    deeper layers), `critic_error` [K] and `norm.NAME` [K] for each parameter. Training without a study leaves it empty.
+    """
 
     run: Run
     engine: str
     curve: NDArray[np.float32]
     params: network.Params
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
+    snapshots: dict[str, NDArray[Any]] = dataclasses.field(default_factory=dict)
 
     @property
     def episodes(self) -> NDArray[np.floating]:
@@ -44,6 +49,13 @@ class Result:
     def last(self) -> float:
         """Mean reward over the last quarter of the curve."""
         return float(np.mean(self.curve[-max(1, len(self.curve) // 4) :]))
+
+    @property
+    def collapsed(self) -> bool:
+        """Every hidden unit frozen at 0 or 1, and the reward at chance: a result, but one to be told of."""
+        firing = [x[-1] for name, x in self.snapshots.items() if name.startswith("firing.")]
+        frozen = all(bool(np.all((f < 0.01) | (f > 0.99))) for f in firing)
+        return bool(firing) and frozen and abs(self.last - self.run.task.chance) < 0.05
 
     def act(self, states: ArrayLike, key: Any) -> NDArray[np.int64]:
         """One action for each observation [B, D]; `key` is a JAX key or a whole number."""

@@ -25,6 +25,11 @@ class Multiplexer(Checked):
         """k + 2ᵏ, the length of an observation."""
         return self.bits + 2**self.bits
 
+    @property
+    def chance(self) -> float:
+        """The mean reward of a guess."""
+        return 0.0 if self.rewards == "signed" else 0.5
+
     def sample(self, B: int, key: Key[Array, ""]) -> Bool[Array, "B D"]:
         """B states: every bit a fair coin."""
         return jax.random.bernoulli(key, 0.5, (B, self.size))
