@@ -9,13 +9,15 @@ SOURCE = Path(__file__).parents[1] / "src" / "coexplore"
 
 # From the ground up; a module may import from layers below its own, and within its own folder.
 LAYERS = [
-    ["fields", "units"],
+    ["fields", "units", "files"],
     ["rules", "critic", "tasks"],
     ["run"],
     ["network", "presets"],
     ["flags"],
     ["result"],
-    ["engines", "store", "stats", "plots", "progress"],
+    ["engines", "stats", "plots", "progress", "snapshots"],
+    ["store"],
+    ["pack", "training"],
     ["study"],
     ["cli"],
 ]
@@ -25,7 +27,7 @@ HOMES = {
     "matplotlib": {"plots.py"},
     "optax": {"engines/xla.py"},
     "rich": {"progress.py", "cli.py"},
-    "safetensors": {"store.py"},
+    "safetensors": {"files.py"},
     "scipy": {"stats.py"},
 }
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from coexplore.critic import Critic as Critic
     from coexplore.fields import Linear as Linear
     from coexplore.flags import grid as grid
+    from coexplore.pack import load as load
     from coexplore.plots import plot as plot
     from coexplore.result import Result as Result
     from coexplore.rules import Boltzmann as Boltzmann
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from coexplore.rules import UnbiasedWeightMax as UnbiasedWeightMax
     from coexplore.rules import WeightMax as WeightMax
     from coexplore.run import Run as Run
-    from coexplore.store import load as load
     from coexplore.study import train as train
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
 
@@ -45,7 +45,7 @@ _HOMES = {
     "UnbiasedWeightMax": "rules",
     "WeightMax": "rules",
     "grid": "flags",
-    "load": "store",
+    "load": "pack",
     "plot": "plots",
     "train": "study",
 }

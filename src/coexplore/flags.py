@@ -84,6 +84,37 @@ def labels(runs: Sequence[Run]) -> list[str]:
     return names
 
 
+def selected(results: Sequence[Any], text: str) -> list[Any]:
+    """The results whose runs fit `rule=boltzmann,units=64`: keys are flags, engine or digest; a key named twice, either."""
+    wanted: dict[str, set[str]] = {}
+    for term in filter(None, text.split(",")):
+        name, equals, value = term.partition("=")
+        if not equals:
+            raise refuse("select", term, "FLAG=VALUE, such as units=64")
+        wanted.setdefault(name.strip().lstrip("-").replace("-", "_"), set()).add(value.strip())
+    known = dict.fromkeys(name for result in results for name in _selectable(result))
+    for name in wanted:
+        if results and name not in known:
+            raise refuse("select", name, f"one of {', '.join(map(dashed, known))}", known)
+    return [result for result in results if _fits(result, wanted)]
+
+
+def _selectable(result: Any) -> dict[str, str]:
+    return {**flat(result.run), "engine": result.engine, "digest": result.run.digest}
+
+
+def _fits(result: Any, wanted: dict[str, set[str]]) -> bool:
+    have, specs = _selectable(result), {k: v for rule in result.run.rules for k, v in flags(type(rule)).items()}
+
+    def same(name: str, value: str) -> bool:
+        try:
+            return specs[name].show(specs[name].parse(name, value)) == have[name]  # 0.250 is 0.25
+        except (KeyError, FieldError):
+            return have.get(name) == value
+
+    return all(any(same(name, value) for value in values) for name, values in wanted.items())
+
+
 def command(run: Run) -> str | None:
     """The command that repeats the run; None where layers have rules that no preset and no flag can say."""
     rule = type(run.rules[0])

@@ -1,8 +1,7 @@
-"""How far the training is: bars on standard error, with the reward right now and the speed."""
+"""How far the training is: bars on standard error, with the reward right now, the speed and the time left."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,16 +11,44 @@ from coexplore.run import Run
 
 BARS = 12  # settings that get a bar each; more share one
 
-Show = Callable[[Sequence[Run], int, Any], None]
+
+class Shown:
+    """The bars of these runs; threads may call it."""
+
+    def __init__(self, runs: Sequence[Run], bars: Progress) -> None:
+        self.bars, self.done = bars, 0
+        names = labels(runs)
+        self.shared = len(set(names)) > BARS
+        if self.shared:
+            names = ["runs"] * len(runs)
+        self.label = dict(zip(runs, names, strict=True))
+        totals: dict[str, int] = {}
+        for run, name in self.label.items():
+            totals[name] = totals.get(name, 0) + run.episodes
+        self.tasks = {name: bars.add_task(name, total=total, now="waiting") for name, total in totals.items()}
+        self.runs = len(self.label)
+
+    def advance(self, run: Run, episodes: int, reward: float | None) -> None:
+        """The run has done so many more episodes, at this reward (None where nobody has looked)."""
+        task = self.tasks[self.label[run]]
+        now = "" if reward is None else f"reward {reward:+.2f} {self.bars.tasks[task].speed or 0:>9,.0f} episodes/s"
+        self.bars.update(task, advance=episodes, now=now)
+
+    def ended(self) -> None:
+        """One more run is finished."""
+        self.done += 1
+        if self.shared:
+            self.bars.update(self.tasks["runs"], description=f"{self.done}/{self.runs} runs")
+
+    def waiting(self, count: int) -> None:
+        """So many runs are being trained by another process."""
+        for task in self.tasks.values():
+            if not self.bars.tasks[task].finished:
+                self.bars.update(task, now=f"waiting for another process ({count} runs)")
 
 
 @contextlib.contextmanager
-def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Show]:
-    """Gives `show(runs, episodes, rewards)`: these runs have done so many more episodes, at these rewards."""
-    names = labels(runs)
-    if len(set(names)) > BARS:
-        names = [f"{len(runs)} runs"] * len(runs)
-    label = dict(zip(runs, names, strict=True))
+def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Shown]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -30,15 +57,4 @@ def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Show]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), disable=not visible) as bars:
-        totals: dict[str, int] = {}
-        for run, name in label.items():
-            totals[name] = totals.get(name, 0) + run.episodes
-        tasks = {name: bars.add_task(name, total=total, now="compiling or waiting") for name, total in totals.items()}
-
-        def show(runs: Sequence[Run], episodes: int, rewards: Any) -> None:
-            for run, reward in zip(runs, rewards, strict=True):
-                task = tasks[label[run]]
-                now = f"reward {float(reward):+.2f} {bars.tasks[task].speed or 0:>9,.0f} episodes/s"
-                bars.update(task, advance=episodes, now=now)
-
-        yield show
+        yield Shown(runs, bars)

@@ -19,13 +19,13 @@ class Result:
     """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters.
 
     `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on for
-    deeper layers), `critic_error` [K] and `norm.NAME` [K] for each parameter. Training without a study leaves it empty.
+    deeper layers), `critic_error` [K] and `norm.NAME` [K] for each parameter. Training without a store leaves it empty.
     """
 
     run: Run
     engine: str
     curve: NDArray[np.float32]
-    params: network.Params
+    params: network.Params | None  # a pack keeps those of one seed a setting
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
     snapshots: dict[str, NDArray[Any]] = dataclasses.field(default_factory=dict)
 
@@ -38,7 +38,9 @@ class Result:
     @property
     def reward(self) -> float:
         """Mean reward over all episodes."""
-        return float(np.average(self.curve, weights=bin_sizes(self.run.updates), axis=0))
+        sizes = bin_sizes(self.run.updates)
+        weights = sizes.reshape(len(self.curve), -1).sum(axis=1)  # a packed curve has fewer points than there are bins
+        return float(np.average(self.curve, weights=weights))
 
     @property
     def first(self) -> float:
@@ -62,6 +64,8 @@ class Result:
         s = jnp.asarray(np.asarray(states, dtype=np.float32))
         if s.ndim != 2 or s.shape[1] != self.run.task.size:
             raise refuse("states", list(s.shape), f"observations of shape [batch, {self.run.task.size}]")
+        if self.params is None:
+            raise refuse("params", None, "a result with parameters; this pack kept those of another seed")
         if isinstance(key, int):
             key = jax.random.key(key)
         layers = at_the_end(network.layers(self.run))

@@ -139,15 +139,16 @@ class Run:
         return {"rule": rule, "task": _described(self.task), "critic": critic, **fields.describe(self)}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Run":
-        data = dict(data)
+    def from_dict(cls, data: dict[str, Any], imported_only: bool = False) -> "Run":
+        """The run again. `imported_only`: a rule that nobody has imported yet is refused rather than loaded."""
+        data, find = dict(data), rules.imported if imported_only else rules.find
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
         own = fields.specs(cls)
         for name in data:
             if name not in own:
                 raise refuse("field", name, f"fields of Run: rule, task, critic, {', '.join(own)}", own)
         if rule is not None:
-            made = tuple(_made(r, rules.find) for r in (rule if isinstance(rule, list) else [rule]))
+            made = tuple(_made(r, find) for r in (rule if isinstance(rule, list) else [rule]))
             data["rule"] = made if isinstance(rule, list) else made[0]
         if task is not None:
             data["task"] = _made(task, find_task)

@@ -1,24 +1,35 @@
-"""Train many runs: dealt out to an engine, in chunks, on all cores, with progress; Ctrl-C stops between chunks."""
+"""Train many runs: dealt out to engines, in chunks, on all cores, with progress; what a store has is not done again.
+
+With a store, a run that is stopped goes on where it was, several processes may share the work, and a run that fails
+is written down while the others go on.
+"""
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from coexplore import engines
 from coexplore.fields import refuse
-from coexplore.progress import shown
+from coexplore.progress import Shown, shown
 from coexplore.result import Result
 from coexplore.run import Run
+from coexplore.store import Store
+from coexplore.training import Failure, Training
 
-CHUNK_SECONDS = 0.4  # what an interruption may cost
+PATIENCE = 0.5  # seconds between two looks at runs that another process is training
 
 
 class Study(NamedTuple):
+    """`results` has the runs asked for, in order, but for those in `failures`; `problems` are lines about the store."""
+
     results: list[Result]
-    seconds: float  # training alone
+    failures: list[Failure]
+    problems: list[str]
+    trained: int
+    seconds: float
     compile_seconds: float
 
 
@@ -30,71 +41,80 @@ class Interrupted(KeyboardInterrupt):
 
 
 def train(
-    runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True, threads: int | None = None
+    runs: Run | Iterable[Run],
+    engine: str = "auto",
+    progress: bool = True,
+    threads: int | None = None,
+    store: str | Path | None = None,
 ) -> list[Result]:
-    """Train every run, and return the results in the same order. One thread a core, unless `threads` says otherwise."""
-    return study(runs, engine, progress, threads).results
+    """Train every run, and return the results in the same order. One thread a core, unless `threads` says otherwise.
+
+    With a `store` (a folder), finished runs are read instead of trained, and an interrupted training goes on.
+    """
+    done = study(runs, engine, progress, threads, store)
+    if done.failures:
+        raise RuntimeError("; ".join(map(str, done.failures)))
+    return done.results
 
 
-def study(runs: Run | Iterable[Run], engine: str = "auto", progress: bool = True, threads: int | None = None) -> Study:
+def study(
+    runs: Run | Iterable[Run],
+    engine: str = "auto",
+    progress: bool = True,
+    threads: int | None = None,
+    store: str | Path | None = None,
+) -> Study:
     runs = list(runs) if isinstance(runs, Iterable) else [runs]
     for run in runs:
         if not isinstance(run, Run):
             raise refuse("runs", run, "Runs, such as Run() or grid(Run(), seed=range(5))")
-    work = list(_dealt(list(dict.fromkeys(runs)), engine))
-    stop, finished = threading.Event(), {}
-    with shown(runs, progress) as show, ThreadPoolExecutor(threads or _cores()) as pool:
+    began, distinct = time.perf_counter(), list(dict.fromkeys(runs))
+    chosen = {run: engines.choose(run, engine) for run in distinct}
+    with shown(runs, progress) as show:
+        training = Training(engine, None if store is None else Store(store), show)
+        kept = training.found(distinct)
+        _trained(training, {run: name for run, name in chosen.items() if run not in kept}, show, threads or _cores())
+    results = [training.finished[run] for run in runs if run in training.finished]
+    seconds = time.perf_counter() - began - training.compile_seconds
+    return Study(
+        results,
+        training.failures,
+        training.problems,
+        len(training.trained),
+        max(seconds, 0.0),
+        training.compile_seconds,
+    )
+
+
+def _trained(training: Training, chosen: dict[Run, str], show: Shown, threads: int) -> None:
+    """Train these runs; those that another process holds are looked at again until they are done."""
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            began = time.perf_counter()
-            states = _all(pool.submit(_ready, module, group) for module, group in work)
-            compiled = time.perf_counter()
-
-            def go(module: Any, state: Any) -> None:
-                for result in _chunks(module, state, stop, show):
-                    finished[result.run] = result
-
-            _all(pool.submit(go, module, state) for (module, _), state in zip(work, states, strict=True))
+            while chosen:
+                futures = [pool.submit(training.group, name, group) for name, group in _dealt(chosen)]
+                elsewhere = [run for left in _all(futures) for run in left]
+                if len(elsewhere) == len(chosen):
+                    show.waiting(len(elsewhere))
+                    time.sleep(PATIENCE)
+                chosen = {run: chosen[run] for run in elsewhere}
         except BaseException as error:
-            stop.set()
+            training.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(list(finished.values())) from None
+                raise Interrupted(list(training.finished.values())) from None
             raise
-    return Study([finished[run] for run in runs], time.perf_counter() - compiled, compiled - began)
 
 
-def _dealt(runs: list[Run], engine: str) -> Iterator[tuple[Any, list[Run]]]:
-    """The runs in groups, each with its engine."""
-    chosen: dict[str, list[Run]] = {}
-    for run in runs:
-        chosen.setdefault(engines.choose(run, engine), []).append(run)
-    for name, theirs in chosen.items():
-        module = engines.find(name)
-        for group in module.groups(theirs):
-            yield module, group
+def _dealt(chosen: dict[Run, str]) -> list[tuple[str, list[Run]]]:
+    """The runs in the groups in which their engines train them."""
+    theirs: dict[str, list[Run]] = {}
+    for run, name in chosen.items():
+        theirs.setdefault(name, []).append(run)
+    return [(name, group) for name, runs in theirs.items() for group in engines.find(name).groups(runs)]
 
 
-def _ready(module: Any, group: list[Run]) -> Any:
-    return module.advance(module.start(group), 0)
-
-
-def _chunks(module: Any, state: Any, stop: threading.Event, show: Callable[..., None]) -> list[Result]:
-    """Advance a group to its end, looking up between chunks."""
-    updates, run = 64, state.runs[0]
-    while state.done < run.updates:
-        if stop.is_set():
-            return []
-        before, began = state.done, time.perf_counter()
-        state = module.advance(state, updates)
-        show(state.runs, (state.done - before) * run.batch, state.reward)
-        spent = max(time.perf_counter() - began, 1e-6)
-        updates = max(1, int(updates * min(4.0, CHUNK_SECONDS / spent)))
-    return module.finish(state)
-
-
-def _all(futures: Iterable[Future[Any]]) -> list[Any]:
+def _all(futures: Sequence[Future[Any]]) -> list[Any]:
     """Every result, or the first exception. Waits in short naps, so that Ctrl-C gets through."""
-    futures = list(futures)
     while True:
         done, not_done = wait(futures, timeout=0.2, return_when=FIRST_EXCEPTION)
         for future in done:

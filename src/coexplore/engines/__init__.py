@@ -5,6 +5,10 @@ An engine is a module with
     start(runs)              the state of a group before its first update
     advance(state, updates)  the state after so many more updates; 0 compiles what the others will need
     finish(state)            the Results of a group whose updates are all done
+    params(state)            the present parameters of each run
+    tensors(state)           a checkpoint of each run: named arrays, one of which is `done`
+    restore(runs, tensors)   the state again, to go on bit for bit; every run must have done equally many updates
+    built()                  what the low bits of a result depend on besides the run, as plain data
     supports(run)            None, or why it cannot train this run
     missing()                None, or why it cannot train anything on this machine
 A state has `runs`, `done` (updates so far) and `reward` (of each run, over the last advance).
@@ -22,6 +26,10 @@ TITLES = {
     "cpu": "C++: one hidden layer of binary units on the multiplexer, several times faster",
     "xla": "JAX: any rule, any task, on whatever device JAX has",
 }
+
+
+# Counts the versions of an engine's random numbers: results of another version are other results.
+STREAMS = {"cpu": 1, "xla": 1}
 
 
 def find(name: str) -> ModuleType:

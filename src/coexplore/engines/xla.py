@@ -24,6 +24,7 @@ from coexplore.network import Params
 from coexplore.result import Result, bin_sizes, bins
 from coexplore.run import Run
 
+COUNTS = ("t", "bin", "phase")  # how far a group is: the same for all its runs
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 
 
@@ -118,15 +119,43 @@ def _advanced(state: State, n: int) -> State:
 
 
 def finish(state: State) -> list[Result]:
-    training = jax.tree.map(np.asarray, state.training)
-    device = jax.devices()[0]
-    built = {"jax": jax.__version__, "device": device.device_kind, "machine": platform.machine()}
     results = []
-    for g, run in enumerate(state.runs):
-        curve = training.curve[g] / bin_sizes(run.updates).astype(np.float32)
-        params = jax.tree.map(lambda leaf, g=g: leaf[g], training.params)
-        results.append(Result(run, "xla", curve, params, built))
+    for run, sums, final in zip(state.runs, np.asarray(state.training.curve), params(state), strict=False):
+        results.append(Result(run, "xla", sums / bin_sizes(run.updates).astype(np.float32), final, built()))
     return results
+
+
+def built() -> dict[str, Any]:
+    return {"jax": jax.__version__, "device": jax.devices()[0].device_kind, "machine": platform.machine()}
+
+
+def params(state: State) -> list[Params]:
+    return _each(state, state.training.params)
+
+
+def tensors(state: State) -> list[dict[str, np.ndarray]]:
+    counts = {name: np.asarray(getattr(state.training, name)) for name in COUNTS}
+    saved = _each(state, (state.training.params, state.training.moments, state.training.curve))
+    return [
+        {**dict(zip(map(str, range(len(leaves))), leaves, strict=True)), **counts, "done": counts["t"]}
+        for leaves in map(jax.tree.leaves, saved)
+    ]
+
+
+def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
+    state = start(runs)
+    old = state.training
+    width, (leaves, structure) = old.curve.shape[0], jax.tree.flatten((old.params, old.moments, old.curve))
+    padded = [*tensors, *[tensors[-1]] * (width - len(tensors))]
+    stacked = [jnp.asarray(np.stack([saved[str(i)] for saved in padded])) for i in range(len(leaves))]
+    counts = {name: jnp.asarray(tensors[0][name]) for name in COUNTS}
+    return dataclasses.replace(state, training=Training(*jax.tree.unflatten(structure, stacked), **counts))
+
+
+def _each(state: State, tree: Any) -> list[Any]:
+    """The tree of each run, without the group's axis and without the padding."""
+    tree = jax.tree.map(np.asarray, tree)
+    return [jax.tree.map(lambda leaf, g=g: leaf[g], tree) for g in range(len(state.runs))]
 
 
 def update_with_draws(state: State) -> tuple[State, Draws]:

@@ -22,6 +22,7 @@ from coexplore.run import Run
 RULES = (Reinforce, Boltzmann, Recurrent, StraightThrough, UnbiasedWeightMax)
 MOST_UNITS, MOST_BATCH = 256, 64
 RANDOM_WORDS = 32
+TENSORS = ("params", "moments", "random", "curve", "done")  # what a checkpoint keeps of a state
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +88,25 @@ def advance(state: State, updates: int) -> State:
 def finish(state: State) -> list[Result]:
     (run,) = state.runs
     curve = (state.curve / bin_sizes(run.updates)).astype(np.float32)
-    built = {"kernel": kernel().__name__.rpartition("_")[2], "machine": platform.machine()}
-    return [Result(run, "cpu", curve, _unpacked(run, state.params), built)]
+    return [Result(run, "cpu", curve, _unpacked(run, state.params), built())]
+
+
+def built() -> dict[str, Any]:
+    return {"kernel": kernel().__name__.rpartition("_")[2], "machine": platform.machine()}
+
+
+def params(state: State) -> list[network.Params]:
+    return [_unpacked(state.runs[0], state.params)]
+
+
+def tensors(state: State) -> list[dict[str, np.ndarray]]:
+    return [{name: np.asarray(getattr(state, name)) for name in TENSORS}]
+
+
+def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
+    (run,), (saved,) = runs, tensors
+    arrays = {name: saved[name].copy() for name in TENSORS if name != "done"}
+    return State((run,), **arrays, done=int(saved["done"]), reward=np.full(1, np.nan))
 
 
 def update_with_draws(state: State) -> tuple[State, dict[str, Any]]:

@@ -1,0 +1,110 @@
+"""`coexplore runs` and `coexplore plot`: look after the runs of a store."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from coexplore.cli.parser import Parser, results
+from coexplore.cli.train import console, described, table
+from coexplore.fields import refuse
+from coexplore.files import write
+from coexplore.flags import flat
+from coexplore.pack import pack
+from coexplore.result import Result
+from coexplore.store import Store
+
+ACTIONS = ("list", "export", "pack", "prune")
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def runs_command(words: list[str]) -> int:
+    parser = Parser("runs", "List the runs of a store; export them; pack them into one small file; or prune them.")
+    parser.add_argument("action", nargs="?", default="list", help=" | ".join(ACTIONS))
+    parser.add_argument("file", nargs="?", help="for export: NAME.csv or NAME.json; for pack: NAME.safetensors")
+    parser.reading()
+    options = parser.read(words)
+    action = options["action"]
+    if action not in ACTIONS:
+        raise refuse("action", action, " | ".join(ACTIONS), ACTIONS)
+    if (options["file"] is None) == (action in ("export", "pack")):
+        raise refuse("file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file")
+    return {"list": _list, "export": _export, "pack": _pack, "prune": _prune}[action](options)
+
+
+def plot_command(words: list[str]) -> int:
+    parser = Parser("plot", "Learning curves of the runs of a store.")
+    parser.add_argument("file", help=f"where to: a name that ends in {', '.join(PICTURES)}")
+    parser.reading()
+    options = parser.read(words)
+    path = _named(options["file"], PICTURES)
+    chosen = results(options)
+    from coexplore.plots import plot  # matplotlib is slow to import
+
+    plot(chosen, path)
+    print(f"picture: {path}, {len(chosen)} runs")
+    return 0
+
+
+def _list(options: dict[str, Any]) -> int:
+    chosen = results(options)
+    engines = ", ".join(sorted({result.engine for result in chosen}))
+    line = f"{len(chosen)} runs ({engines}), {sum(result.collapsed for result in chosen)} of them collapsed"
+    console().print(table(chosen), line)
+    folder = Path(options["store"])
+    for name, meaning in (("checkpoints", "under way or interrupted"), ("failed", "failed"), ("damaged", "set aside")):
+        if count := len(list(folder.glob(f"{name}/*"))):
+            print(f"{count} {meaning}: {folder / name}")
+    return 0
+
+
+def _export(options: dict[str, Any]) -> int:
+    path = _named(options["file"], (".csv", ".json"))
+    chosen = results(options)
+    text = _csv(chosen) if path.suffix == ".csv" else json.dumps([described(r) for r in chosen], allow_nan=False) + "\n"
+    write(path, text.encode())
+    print(f"{len(chosen)} runs: {path}")
+    return 0
+
+
+def _csv(chosen: list[Result]) -> str:
+    """A line a run: every flag, then what came out."""
+    rows = []
+    for result in chosen:
+        outcome = {"reward": result.reward, "first": result.first, "last": result.last, "collapsed": result.collapsed}
+        rows.append({**flat(result.run), "engine": result.engine, "digest": result.run.digest, **outcome})
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _pack(options: dict[str, Any]) -> int:
+    path = _named(options["file"], (".safetensors",))
+    chosen = sorted(results(options), key=lambda result: (result.run.setting.digest, result.run.seed))
+    pack(chosen, path)
+    print(f"{len(chosen)} runs, {path.stat().st_size / 1e6:.1f} MB: {path}")
+    return 0
+
+
+def _prune(options: dict[str, Any]) -> int:
+    """Remove what nobody needs any more, and the selected runs."""
+    folder = Path(options["store"])
+    if not folder.is_dir():
+        raise refuse("store", options["store"], "a folder with runs")
+    removed = Store(folder).prune(results(options) if options["select"] else [])
+    print(f"{removed} files removed from {folder}")
+    return 0
+
+
+def _named(file: str, endings: tuple[str, ...]) -> Path:
+    path = Path(file)
+    if path.suffix not in endings:
+        raise refuse("file", file, f"a name that ends in {' or '.join(endings)}")
+    if not path.absolute().parent.is_dir():
+        raise refuse("file", file, "a file in a folder that exists")
+    return path

@@ -1,0 +1,157 @@
+"""`coexplore train` and `coexplore list`."""
+
+import itertools
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from coexplore import engines, rules
+from coexplore.cli.parser import Parser, folder, studied
+from coexplore.fields import FieldError, Spec, Switch, refuse
+from coexplore.files import write
+from coexplore.flags import command, dashed, flags, grid, labels
+from coexplore.paper.figures import FIGURES
+from coexplore.presets import base
+from coexplore.result import Result, by_setting
+from coexplore.run import TASKS, Run
+from coexplore.stats import summary
+from coexplore.study import Study
+
+
+def list_command(words: list[str]) -> int:
+    """Rules, tasks, engines and figures, a line each."""
+    Parser("list").read(words)
+    things = {"rules": rules.known(), "tasks": TASKS, "engines": engines.TITLES, "figures": FIGURES}
+    for heading, names in things.items():
+        print(heading)
+        for name in names:
+            print(f"  {name:<21}{_title(heading, name)}")
+    print("docs/rules/NAME.md has a page on each rule of ours")
+    return 0
+
+
+def _title(heading: str, name: str) -> str:
+    if heading == "engines":
+        why = engines.find(name).missing()
+        return f"missing: {why}" if why else engines.TITLES[name]
+    if heading == "figures":
+        return FIGURES[name].title + (" (ours)" if FIGURES[name].ours else "")
+    try:
+        return TASKS[name].title if heading == "tasks" else rules.find(name).title
+    except FieldError as error:  # a plug-in that cannot be loaded
+        return str(error)
+
+
+def train_command(words: list[str]) -> int:
+    names = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
+    rest = words[len(names) :]
+    if rest[:1] in (["-h"], ["--help"]) and not names:
+        names = ["boltzmann"]  # the flags of one rule, as an example
+    if not names:
+        raise refuse("rule", words[0] if words else "", f"one of {', '.join(rules.known())} after `train`")
+    chosen = [rules.find(name) for name in dict.fromkeys(names)]
+    options = _options(names, {k: v for rule in chosen for k, v in flags(rule).items()}, rest)
+    runs = [run for rule in chosen for run in _runs(rule, options)]
+    for run in runs:
+        engines.choose(run, options["engine"])
+    out = None if options["out"] is None else folder("out", options["out"], "results.json")
+    store = out if options["store"] is None else folder("store", options["store"], ".writable")
+    done = studied(runs, options, store)
+    if done is None:
+        return 130
+    if done.results:
+        _write(done, out, options["json"])
+    return 1 if done.failures else 0
+
+
+def _options(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[str, Any]:
+    parser = Parser(f"train {' '.join(names)}")
+    for name, spec in specs.items():
+        about = f"{spec.help}: {spec.allowed}".replace("%", "%%")
+        bare = "*" if isinstance(spec, Switch) else "+"  # a switch alone means yes
+        parser.add_argument(f"--{dashed(name)}", nargs=bare, metavar="VALUE", help=about, dest=name)
+    parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
+    parser.add_argument("--seeds", metavar="COUNT", help="train seeds 0 to COUNT − 1")
+    parser.training()
+    parser.add_argument("--store", metavar="DIR", help="keep runs here, and do not train again what is there; DIR of --out")
+    parser.add_argument("--out", metavar="DIR", help="write the picture, results.json and the trained networks here")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    options = parser.read(words)
+    for name, spec in specs.items():
+        if options[name] is not None:
+            options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
+    if options["seeds"] is not None:
+        if options["seed"] is not None:
+            raise refuse("seeds", options["seeds"], "either --seed or --seeds")
+        options["seed"] = list(range(options["seeds"]))
+    return options
+
+
+def _runs(rule: type[rules.Rule], options: dict[str, Any]) -> list[Run]:
+    """The grid of one rule; settings that only another rule has do not concern it."""
+    axes = {name: options[name] for name in flags(rule) if options[name] is not None}
+    return list(dict.fromkeys(grid(base(rule, options["preset"]), **axes)))
+
+
+def _write(done: Study, out: Path | None, as_json: bool) -> None:
+    text = json.dumps(_report(done), allow_nan=False)
+    if out:
+        from coexplore.plots import plot  # matplotlib is slow to import, and not always wanted
+
+        write(out / "results.json", text.encode() + b"\n")
+        plot(done.results, out / "curves.png")
+    if as_json:
+        print(text)
+        return
+    _table(done)
+    print(f"picture: {out / 'curves.png'}" if out else "add --out DIR for the picture and the trained networks")
+
+
+def _report(done: Study) -> dict[str, Any]:
+    runs = [described(result) for result in done.results]
+    return {"seconds": done.seconds, "compile_seconds": done.compile_seconds, "runs": runs}
+
+
+def described(result: Result) -> dict[str, Any]:
+    repeat = command(result.run)
+    return {
+        "run": result.run.to_dict(),
+        "command": repeat and f"{repeat} --engine {result.engine}",
+        "digest": result.run.digest,
+        "engine": result.engine,
+        "reward": _null(result.reward),
+        "first": _null(result.first),
+        "last": _null(result.last),
+        "curve": [[float(x), _null(float(r))] for x, r in zip(result.episodes, result.curve, strict=True)],
+    }
+
+
+def _null(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def table(results: list[Result]) -> Table:
+    """A line for each setting."""
+    settings = by_setting(results)
+    made = Table(title="reward: mean ± sd over seeds [95 % interval of the mean]")
+    for heading in ("setting", "seeds", "first quarter", "last quarter"):
+        made.add_column(heading, justify="right" if heading == "seeds" else "left")
+    for label, same in zip(labels(list(settings)), settings.values(), strict=True):
+        first, last = summary([r.first for r in same]), summary([r.last for r in same])
+        made.add_row(label, str(len(same)), str(first), str(last))
+    return made
+
+
+def console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def _table(done: Study) -> None:
+    kept = f", {len(done.results) - done.trained} runs were there already" if done.trained < len(done.results) else ""
+    line = f"trained in {done.seconds:.1f} s (and {done.compile_seconds:.1f} s to compile){kept}"
+    console().print(table(done.results), line)
