@@ -17,6 +17,7 @@ LAYERS = [
     ["result"],
     ["engines", "store", "stats", "plots", "progress"],
     ["study"],
+    ["paper"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
