@@ -19,6 +19,7 @@ LAYERS = [
     ["store"],
     ["pack", "training"],
     ["study"],
+    ["paper"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -1,0 +1,212 @@
+"""What each figure runs, as data: the paper's own, and the companions that we add to them.
+
+On the 4-bit multiplexer. The paper does not list the c of figures 2 and 5: those of its appendix are used.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from coexplore.fields import Linear, refuse
+from coexplore.flags import change, grid
+from coexplore.rules import Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
+from coexplore.run import Run
+
+C = [0.0, 0.05, 0.10, 0.25, 0.40, 0.50, 0.75, 1.0]
+NS = [8, 16, 32, 64, 96, 128]
+STEPS = {"boltzmann": [1, 2, 4, 10, 15, 20, 25, 30, 50], "recurrent": [1, 2, 4, 8, 10, 20]}
+TRACE_DECAYS = [0.0, 0.10, 0.25, 0.40, 0.50, 0.75, 0.90, 0.99]
+
+# The rules' own defaults are the paper's settings: N = 64, c = 0.25; T = 25 for Algorithm 1; T = 2, λ = 0.25 for 2.
+ALG_1, ALG_2, INDEPENDENT = Run(rule=Boltzmann()), Run(rule=Recurrent()), Run(rule=Reinforce())
+WEIGHT_MAX, STE = Run(rule=UnbiasedWeightMax()), Run(rule=StraightThrough())
+RULES = {
+    "Algorithm 1": ALG_1,
+    "Algorithm 2": ALG_2,
+    "REINFORCE": INDEPENDENT,
+    "unbiased Weight Max": WEIGHT_MAX,
+    "STE backprop": STE,
+}
+
+
+class Scale(NamedTuple):
+    episodes: int
+    seeds: int
+
+
+SCALES = {"paper": Scale(4_000_000, 5), "quick": Scale(400_000, 3)}
+
+# A line of a figure: its label, and the settings at each place of the horizontal axis. Where there are several
+# settings at one place, the best of them (by reward over all episodes) is drawn.
+Places = dict[float | int, list[Run]]
+Lines = dict[str, Places]
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all)."""
+
+    name: str
+    title: str
+    kind: str  # curves | bars | sweep | compute
+    lines: Lines
+    windows: tuple[str, ...] = ()
+    ours: bool = False
+
+    def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
+        """Each setting once, trained for so many episodes."""
+        found = (run for places in self.lines.values() for candidates in places.values() for run in candidates)
+        return list(dict.fromkeys(resized(run, episodes) for run in found))
+
+
+def resized(run: Run, episodes: int) -> Run:
+    return change(run, "episodes", episodes)
+
+
+def runs(names: Iterable[str], episodes: int, seeds: int) -> list[Run]:
+    """The runs of these figures, each once; the paper's before ours, and the largest networks last."""
+    chosen = [find(name) for name in names]
+    settings = dict.fromkeys(run for figure in chosen for run in figure.settings(episodes))
+    papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings(episodes)}
+    ordered = sorted(settings, key=lambda run: (max(64, run.hidden[0]), run not in papers, -run.hidden[0]))
+    return [run for setting in ordered for run in grid(setting, seed=range(seeds))]
+
+
+def find(name: str) -> Figure:
+    if name not in FIGURES:
+        raise refuse("figure", name, f"all, or some of {', '.join(FIGURES)}", FIGURES)
+    return FIGURES[name]
+
+
+def _curves(**lines: Run) -> Lines:
+    return {label: {0: [run]} for label, run in lines.items()}
+
+
+def _along(run: Run, axis: str, values: Sequence[float | int], label: str) -> Lines:
+    """One curve for each value."""
+    return _curves(**{label.format(value): change(run, axis, value) for value in values})
+
+
+def _over_units(run: Run, **axes: Any) -> Places:
+    """At each N, every combination of the axes."""
+    return {N: grid(run, units=N, **axes) for N in NS}
+
+
+def _sweep(run: Run) -> Places:
+    return {c: [change(run, "coupling", c)] for c in C}
+
+
+def _by_units(run: Run) -> Lines:
+    return {f"N = {N}": _sweep(change(run, "units", N)) for N in NS}
+
+
+def _changed(run: Run, **changes: Any) -> Run:
+    (made,) = grid(run, **changes)
+    return made
+
+
+def _bars(name: str, window: str, title: str) -> Figure:
+    tuned = {label: _over_units(RULES[label], coupling=C) for label in ("Algorithm 1", "Algorithm 2")}
+    others = {label: _over_units(run) for label, run in RULES.items() if label not in tuned}
+    return Figure(name, f"{title}, c the best for each N", "bars", {**tuned, **others}, (window,))
+
+
+def _binary() -> Lines:
+    """Both encodings in one picture: nobody should have to take our word for the choice."""
+    lines: Lines = {}
+    for encoding, inputs in (("signed", "−1/+1"), ("binary", "0/1")):
+        for label in ("Algorithm 1", "Algorithm 2"):
+            lines[f"{label}, inputs {inputs}"] = _sweep(change(RULES[label], "encoding", encoding))
+        lines[f"REINFORCE, inputs {inputs}"] = {0: [change(INDEPENDENT, "encoding", encoding)]}
+    return lines
+
+
+def _critics(kinds: dict[str, str], run_changes: dict[str, str]) -> Lines:
+    chosen = ("Algorithm 1", "Algorithm 2", "REINFORCE")
+    return _curves(
+        **{
+            f"{label}, {words}": _changed(RULES[label], critic=kind, **run_changes)
+            for kind, words in kinds.items()
+            for label in chosen
+        }
+    )
+
+
+def _annealing() -> Lines:
+    falling, weaker = Linear(0.005, 0.00025), Linear(0.4, 0.1)
+    alg_1 = {
+        "Algorithm 1, c and α falling": _changed(ALG_1, coupling=weaker, learning_rate=falling),
+        "Algorithm 1, c falling": change(ALG_1, "coupling", weaker),
+        "Algorithm 1, neither falling": ALG_1,
+    }
+    return _curves(
+        **alg_1, **{f"{label}, α falling": change(r, "learning_rate", falling) for label, r in RULES.items()}
+    )
+
+
+def _compute() -> Lines:
+    alg_1 = {f"Algorithm 1, T = {T}": change(ALG_1, "steps", T) for T in (4, 10, 25)}
+    return _curves(**alg_1, **{label: run for label, run in RULES.items() if run != ALG_1})
+
+
+FIGURES = {
+    figure.name: figure
+    for figure in (
+        Figure(
+            "fig2",
+            "Algorithm 1: strength of the coupling",
+            "curves",
+            {**_along(ALG_1, "coupling", C, "c = {:.2f}"), **_curves(REINFORCE=INDEPENDENT)},
+        ),
+        _bars("fig3", "first", "Learning speed"),
+        _bars("fig4", "last", "Asymptotic performance"),
+        Figure(
+            "fig5",
+            "Algorithm 2: strength of the coupling",
+            "curves",
+            {
+                **_along(ALG_2, "coupling", C, "c = {:.2f}"),
+                **_curves(**{"REINFORCE": INDEPENDENT, "Algorithm 1, c = 0.25": ALG_1}),
+            },
+        ),
+        Figure(
+            "figa1",
+            "Algorithm 1: sampling steps",
+            "curves",
+            _along(ALG_1, "steps", STEPS["boltzmann"], "T = {}"),
+        ),
+        Figure("figa2", "Algorithm 1: the best coupling at each size", "sweep", _by_units(ALG_1), ("reward",)),
+        Figure("figa3", "Algorithm 2: recurrent steps", "curves", _along(ALG_2, "steps", STEPS["recurrent"], "T = {}")),
+        Figure("figa4", "Algorithm 2: trace decay", "curves", _along(ALG_2, "trace_decay", TRACE_DECAYS, "λ = {:.2f}")),
+        Figure("figa5", "Algorithm 2: the best coupling at each size", "sweep", _by_units(ALG_2), ("reward",)),
+        _bars("figa6", "reward", "Reward over all episodes"),
+        Figure("binary", "Inputs of 0/1 instead of −1/+1", "sweep", _binary(), ("first", "last"), ours=True),
+        Figure(
+            "tanh-critic",
+            "A critic of tanh units instead of ReLU",
+            "curves",
+            _critics({"relu": "ReLU critic", "tanh": "tanh critic"}, {}),
+            ours=True,
+        ),
+        Figure(
+            "no-critic",
+            "No critic, rewards of 0 and 1",
+            "curves",
+            _critics({"relu": "critic", "none": "no critic"}, {"rewards": "binary"}),
+            ours=True,
+        ),
+        Figure(
+            "expected",
+            "Unbiased Weight Max, its expected form beside it",
+            "bars",
+            {
+                "unbiased Weight Max": _over_units(WEIGHT_MAX),
+                "expected form": _over_units(change(WEIGHT_MAX, "expected", True)),
+            },
+            ("first", "last"),
+            ours=True,
+        ),
+        Figure("annealing", "Coupling and learning rate that fall", "curves", _annealing(), ours=True),
+        Figure("compute", "Reward against draws of the hidden layer", "compute", _compute(), ours=True),
+    )
+}
