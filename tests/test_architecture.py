@@ -27,7 +27,7 @@ HOMES = {
     "gymnasium": {"tasks/multiplexer_env.py", "tasks/__init__.py"},
     "matplotlib": {"plots.py"},
     "optax": {"engines/xla.py"},
-    "rich": {"progress.py", "cli.py"},
+    "rich": {"progress.py", "cli/train.py", "cli/reproduce.py"},
     "safetensors": {"files.py"},
     "scipy": {"stats.py"},
 }

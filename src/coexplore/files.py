@@ -40,7 +40,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def seal(path: Path, about: Any, tensors: dict[str, np.ndarray], provenance: dict[str, Any]) -> None:
-    tensors = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     content = {"about": about, "provenance": provenance, "sha256": _hash(about, tensors)}
     text = _canonical({**content, "seal": _digest(content)})
     write(path, to_bytes(tensors, metadata={METADATA: text}))

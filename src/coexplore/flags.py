@@ -85,7 +85,7 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def selected(results: Sequence[Any], text: str) -> list[Any]:
-    """The results whose runs fit `rule=boltzmann,units=64`: keys are flags, engine or digest; a key named twice, either."""
+    """The results that fit `rule=boltzmann,units=64`: keys are flags, engine or digest; a key named twice: either."""
     wanted: dict[str, set[str]] = {}
     for term in filter(None, text.split(",")):
         name, equals, value = term.partition("=")

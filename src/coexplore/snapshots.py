@@ -37,7 +37,7 @@ def stacked(snapshots: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]
 
 def unstacked(snapshots: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     count = len(next(iter(snapshots.values()), ()))
-    return [{name: x[i] for name, x in snapshots.items()} for i in range(count)]
+    return [{name: np.asarray(x[i]) for name, x in snapshots.items()} for i in range(count)]
 
 
 @functools.cache

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,9 @@ def runs_command(words: list[str]) -> int:
     if action not in ACTIONS:
         raise refuse("action", action, " | ".join(ACTIONS), ACTIONS)
     if (options["file"] is None) == (action in ("export", "pack")):
-        raise refuse("file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file")
+        raise refuse(
+            "file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file"
+        )
     return {"list": _list, "export": _export, "pack": _pack, "prune": _prune}[action](options)
 
 

@@ -78,7 +78,9 @@ def _options(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict
     parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
     parser.add_argument("--seeds", metavar="COUNT", help="train seeds 0 to COUNT − 1")
     parser.training()
-    parser.add_argument("--store", metavar="DIR", help="keep runs here, and do not train again what is there; DIR of --out")
+    parser.add_argument(
+        "--store", metavar="DIR", help="keep runs here, and do not train again what is there; DIR of --out"
+    )
     parser.add_argument("--out", metavar="DIR", help="write the picture, results.json and the trained networks here")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     options = parser.read(words)

@@ -1,0 +1,210 @@
+"""Studies: resumed to the same bits after any death, shared by processes, honest about failures and collapses."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+import threading
+import types
+
+import jax
+import numpy as np
+import pytest
+
+from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, engines, grid, snapshots, train
+from coexplore.pack import read
+from coexplore.store import Store, key
+from coexplore.study import Interrupted, study
+
+TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), critic=Critic(width=4), episodes=16 * 4000)
+
+# A study in a process of its own, with checkpoints every few milliseconds so that every death meets one.
+STUDY = """
+import os, signal, sys, time, random
+from pathlib import Path
+import coexplore.training as training
+from coexplore import Boltzmann, Multiplexer, Reinforce, Run, grid
+from coexplore.study import study
+training.CHUNK_SECONDS, training.CHECKPOINT_SECONDS = 0.004, 0.008
+run = Run(rule=Boltzmann(steps=5), hidden=(12,), task=Multiplexer(bits=2), episodes=16 * 8_000)
+runs = grid(run, seed=range(3), coupling=[0.1, 0.5]) + grid(run, rule=Reinforce(), seed=range(2))
+folder, deaths = sys.argv[1], int(sys.argv[2])
+chance = random.Random(0)
+for death in range(deaths):
+    child = os.fork()
+    if child == 0:
+        done = study(runs, "cpu", progress=False, threads=2, store=folder)
+        os._exit(0 if len(done.results) == len(runs) else 1)
+    began = time.time()
+    while death % 4 and not any(file.stat().st_mtime > began for file in Path(folder).rglob("*.safetensors")):
+        time.sleep(0.01)  # most deaths come while it trains, the others anywhere
+    time.sleep(chance.uniform(0.0, 0.4))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    print("finished by then:", sum(name.endswith(".safetensors") for name in os.listdir(folder)), flush=True)
+done = study(runs, "cpu", progress=False, threads=2, store=folder)
+assert not done.problems and not done.failures, (done.problems, done.failures)
+print("trained at the end:", done.trained, "of", len(done.results))
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Processes that are killed again and again should not each compile the same things."""
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    least = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+    return {**os.environ, **cache, **least}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, environment):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    subprocess.run([sys.executable, "-c", STUDY, str(folder), "0"], check=True, env=environment)
+    return contents(folder)
+
+
+def contents(folder):
+    """What the contract calls bit for bit: the run, the tensors and the hash over both."""
+    found, problems = read(folder)
+    assert problems == []
+    return {result.run.digest: (result.engine, result.provenance["sha256"]) for result in found}
+
+
+def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, environment, undisturbed):
+    words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path), "20"]
+    log = subprocess.run(words, check=True, env=environment, capture_output=True, text=True).stdout.splitlines()
+    counts = [int(line.split()[-1]) for line in log[:20]]
+    assert counts == sorted(counts)  # what was finished is kept
+    assert contents(tmp_path) == undisturbed
+    assert len(undisturbed) == 8
+    assert not list(tmp_path.glob("checkpoints/*"))
+
+
+def test_two_processes_share_a_store_and_train_no_run_twice(tmp_path, environment, undisturbed):
+    words = [sys.executable, "-c", STUDY, str(tmp_path), "0"]
+    both = [subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    logs = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    trained = [int(log.split()[4]) for log in logs]
+    assert sum(trained) == 8
+    assert contents(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("engine", ["cpu", "xla"])
+def test_a_state_restored_from_its_tensors_goes_on_bit_for_bit(engine):
+    module = engines.find(engine)
+    run = dataclasses.replace(TINY, rule=Boltzmann(steps=2, coupling=Linear(0.4, 0.1)), episodes=16 * 60)
+    whole = module.finish(module.advance(module.start([run]), 60))[0]
+    half = module.tensors(module.advance(module.start([run]), 23))
+    (tensors,) = half
+    assert tensors["done"] == 23
+    again = module.finish(module.advance(module.restore([run], half), 60))[0]
+    for a, b in zip(
+        jax.tree.leaves((whole.curve, whole.params)), jax.tree.leaves((again.curve, again.params)), strict=True
+    ):
+        assert np.array_equal(a, b)
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_the_next_study_goes_on(tmp_path, monkeypatch):
+    run = dataclasses.replace(TINY, episodes=16 * 400_000)
+    real = engines.find("cpu").advance
+
+    def advance(state, updates):
+        if state.done > 1000:
+            monkeypatch.undo()
+            interrupt.set()
+        return real(state, updates)
+
+    interrupt = threading.Event()
+    monkeypatch.setattr(engines.find("cpu"), "advance", advance)
+    monkeypatch.setattr("coexplore.study._all", lambda futures: raise_when(interrupt))
+    with pytest.raises(Interrupted) as stopped:
+        study(run, "cpu", progress=False, store=tmp_path)
+    assert stopped.value.finished == []
+    done = int(Store(tmp_path).checkpoint(run, "cpu", engines.find("cpu").built())[0]["done"])
+    assert 1000 < done < run.updates
+    resumed, alone = train(run, "cpu", progress=False, store=tmp_path)[0], train(run, "cpu", progress=False)[0]
+    assert np.array_equal(resumed.curve, alone.curve)
+    assert not list(tmp_path.glob("checkpoints/*"))
+
+
+def raise_when(event):
+    event.wait(60)
+    raise KeyboardInterrupt
+
+
+def test_a_finished_study_trains_nothing_the_second_time(tmp_path):
+    runs = grid(TINY, seed=range(3))
+    assert study([*runs, runs[0]], "cpu", progress=False, store=tmp_path).trained == 3
+    again = study([*runs, runs[0]], progress=False, store=tmp_path)
+    assert again.trained == 0
+    assert [result.run for result in again.results] == [*runs, runs[0]]
+
+
+def test_a_failure_is_written_down_against_its_run_and_the_others_go_on(tmp_path, monkeypatch):
+    runs, module = grid(TINY, seed=range(3)), engines.find("cpu")
+    start, finish = module.start, module.finish
+    monkeypatch.setattr(module, "start", lambda group: broken() if group[0].seed == 1 else start(group))
+    monkeypatch.setattr(module, "finish", lambda state: [infinite(r) if r.run.seed == 2 else r for r in finish(state)])
+    done = study(runs, "cpu", progress=False, store=tmp_path)
+    assert [result.run.seed for result in done.results] == [0]
+    reasons = {failure.run.seed: str(failure) for failure in done.failures}
+    assert "MemoryError: no room" in reasons[1]
+    assert "no longer finite" in reasons[2]
+    assert "--seed 2 --engine cpu" in reasons[2]
+    assert (tmp_path / "failed" / f"{key(runs[1], 'cpu')}.json").exists()
+    with pytest.raises(RuntimeError, match="no room"):
+        train(runs[1], "cpu", progress=False)
+    monkeypatch.undo()
+    assert study(runs, "cpu", progress=False, store=tmp_path).trained == 2
+    assert not list((tmp_path / "failed").iterdir())
+
+
+def broken():
+    raise MemoryError("no\nroom")
+
+
+def infinite(result):
+    return dataclasses.replace(result, params=jax.tree.map(lambda x: x * np.float32(np.nan), result.params))
+
+
+def test_snapshots_are_what_the_network_does_and_do_not_touch_the_training(tmp_path):
+    run = dataclasses.replace(TINY, rule=Reinforce())
+    seen = train(run, "cpu", progress=False, store=tmp_path)[0]
+    plain = train(run, "cpu", progress=False)[0]
+    assert np.array_equal(seen.curve, plain.curve)
+    assert plain.snapshots == {}
+    assert list(seen.snapshots["updates"]) == [200 * i for i in range(21)]
+    assert seen.snapshots["firing.0"].shape == (21, 5)
+    norm = np.linalg.norm(np.asarray(seen.params.layers[0].W))
+    assert seen.snapshots["norm.layers.0.W"][-1] == pytest.approx(norm, rel=1e-5)
+    assert seen.snapshots["norm.layers.0.W"][0] != pytest.approx(norm, rel=1e-2)
+    expected = firing(seen)
+    assert np.all(np.abs(seen.snapshots["firing.0"][-1] - expected) < 5 * np.sqrt(0.25 / snapshots.STATES))
+    assert seen.snapshots["critic_error"][-1] < seen.snapshots["critic_error"][0]
+
+
+def firing(result):
+    """How often each unit should fire, over all inputs."""
+    inputs = np.array([[(i >> j & 1) * 2 - 1 for j in range(3)] for i in range(8)])
+    W, b = (np.asarray(x) for x in (result.params.layers[0].W, result.params.layers[0].b))
+    return (1 / (1 + np.exp(-(inputs @ W + b)))).mean(axis=0)
+
+
+def test_a_collapsed_run_is_a_result_that_says_so():
+    curve = np.full(4, 0.01, np.float32)
+    result = train(dataclasses.replace(TINY, episodes=64), "cpu", progress=False)[0]
+    frozen = {"firing.0": np.array([[0.3, 0.5], [0.0, 1.0]])}
+    assert dataclasses.replace(result, curve=curve, snapshots=frozen).collapsed
+    assert not dataclasses.replace(result, curve=curve + 0.5, snapshots=frozen).collapsed
+    assert not dataclasses.replace(result, curve=curve, snapshots={"firing.0": np.array([[0.3, 1.0]])}).collapsed
+    assert not dataclasses.replace(result, curve=curve).collapsed
+
+
+def test_every_engine_has_the_whole_interface():
+    for name in engines.TITLES:
+        module = engines.find(name)
+        assert isinstance(module, types.ModuleType)
+        for function in ("groups", "start", "advance", "finish", "params", "tensors", "restore", "built", "supports"):
+            assert callable(getattr(module, function)), (name, function)
+        assert engines.STREAMS[name] >= 1
