@@ -1,6 +1,7 @@
 """Run: the whole description of one training run, as plain data that is checked, hashed, written and read."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 import re
@@ -127,7 +128,7 @@ class Run:
     def updates(self) -> int:
         return self.episodes // self.batch
 
-    @property
+    @functools.cached_property
     def setting(self) -> "Run":
         """The run with its seed left at the default: what repeats of it share."""
         return dataclasses.replace(self, seed=0)
@@ -161,7 +162,7 @@ class Run:
     def from_json(cls, text: str) -> "Run":
         return cls.from_dict(json.loads(text))
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added
         later changes no digest; for the same reason a default, once published, never changes."""

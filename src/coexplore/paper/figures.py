@@ -60,7 +60,7 @@ class Figure:
 
 
 def resized(run: Run, episodes: int) -> Run:
-    return change(run, "episodes", episodes)
+    return run if run.episodes == episodes else change(run, "episodes", episodes)
 
 
 def runs(names: Iterable[str], episodes: int, seeds: int) -> list[Run]:
