@@ -83,9 +83,7 @@ class Run:
     seed: int = field(0, Count("seed of every random number", low=0, high=2**32 - 1))
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = functools.partial(object.__setattr__, self)
         if not isinstance(self.task, Task):
             raise refuse("task", self.task, "a task such as Multiplexer()")
         if not (self.critic is None or isinstance(self.critic, Critic)):
@@ -194,19 +192,21 @@ def _made(data: dict[str, Any], find: Any) -> Any:
 
 
 def _without_defaults(run: Run) -> dict[str, Any]:
-    def changed(record: Any) -> dict[str, Any]:
-        default = {name: fields.plain(value) for name, value in fields.defaults(record).items()}
-        return {k: v for k, v in fields.describe(record).items() if v != default[k]}
-
-    def named(record: Any) -> dict[str, Any]:
-        return {"name": record.name, **changed(record)}
-
-    data = changed(run)
+    data = _changed(run)
     if run.batch == run.task.batch:
         del data["batch"]
-    data["rule"] = [named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else named(run.rule)
-    if (task := named(run.task)) != {"name": Multiplexer.name}:
+    data["rule"] = [_named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else _named(run.rule)
+    if (task := _named(run.task)) != {"name": Multiplexer.name}:
         data["task"] = task
-    if (critic := None if run.critic is None else changed(run.critic)) != {}:
+    if (critic := None if run.critic is None else _changed(run.critic)) != {}:
         data["critic"] = critic
     return data
+
+
+def _changed(record: Any) -> dict[str, Any]:
+    default = {name: fields.plain(value) for name, value in fields.defaults(record).items()}
+    return {k: v for k, v in fields.describe(record).items() if v != default[k]}
+
+
+def _named(record: Any) -> dict[str, Any]:
+    return {"name": record.name, **_changed(record)}

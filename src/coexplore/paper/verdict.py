@@ -42,8 +42,8 @@ class Verdict:
 class Part(NamedTuple):
     """`side` is +1 where the claim puts the effect above the bound, −1 where below.
 
-    `needs` says what it takes to hold: "interval", all of it on that side; "mean", the effect itself (for "the best
-    is …", where ties are named instead); "nothing" for what can refute a claim but not support it.
+    `needs` says what it takes to hold: "interval", all of it on that side; "mean", the effect itself, and the interval
+    up to the margin (for "the best is …", where ties are named); "nothing" for what can only refute a claim.
     """
 
     name: str
@@ -57,14 +57,16 @@ class Part(NamedTuple):
         return self.side * (self.found.effect - self.bound)
 
     @property
-    def clear(self) -> bool:
-        return bool(self.side * ((self.found.low if self.side > 0 else self.found.high) - self.bound) > 0)
+    def least(self) -> float:
+        """The room there is at the wrong end of the interval."""
+        return self.side * ((self.found.low if self.side > 0 else self.found.high) - self.bound)
 
     @property
     def holds(self) -> bool:
         if math.isnan(self.found.low):
             return False  # one seed tells nothing
-        return {"interval": self.clear, "mean": self.room > 0, "nothing": True}[self.needs]
+        best = self.room > 0 and self.least > -MARGIN
+        return {"interval": self.least > 0, "mean": best, "nothing": True}[self.needs]
 
     @property
     def p_against(self) -> float:
@@ -147,7 +149,7 @@ def _sentence(word: str, parts: list[Part], exceptions: list[Part], shown: Part)
     if word == "holds":
         count = len({part.name for part in _supporting(parts)})
         text = str(shown) if count == 1 else f"all {count} comparisons agree, the closest is {shown}"
-        ties = list(dict.fromkeys(part.name for part in parts if part.needs == "mean" and not part.clear))
+        ties = list(dict.fromkeys(part.name for part in parts if part.needs == "mean" and part.least <= 0))
         return text + (f"; too close to tell: {', '.join(ties)}" if ties else "")
     also = {"fails": "; also against it: ", "undecided": "; also open: "}[word] + ", ".join(names)
     return str(shown) + (also if names else "")
