@@ -87,8 +87,8 @@ def lines(names: Sequence[str], ordered: int = 0) -> list[Line]:
     others = itertools.cycle(["#D55E00", "#CC79A7", "#000000"] if ordered else COLOURS)
     made = []
     for i, name in enumerate(names):
-        style = STYLES[i % len(STYLES)] if ordered else STYLES[i // len(COLOURS) % len(STYLES)]
-        made.append(Line(name, shades[i] if i < ordered else next(others), style, MARKERS[i % len(MARKERS)]))
+        colour = shades[i] if i < ordered else next(others)
+        made.append(Line(name, colour, STYLES[i % len(STYLES)], MARKERS[i % len(MARKERS)]))
     return made
 
 
@@ -103,7 +103,7 @@ def curves(axes: Any, groups: Mapping[str, Sequence[Result]], looks: Sequence[Li
         axes.plot(x, mean, look.style, color=look.colour, label=look.label, linewidth=1.6, marker=look.marker, **apart)
         if len(same) > 1:
             sd = values.std(axis=0, ddof=1)
-            axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.15, linewidth=0)
+            axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.12, linewidth=0)
     if draws:
         axes.set_xscale("log")
     axes.set_xlabel("draws of the hidden layer" if draws else "episodes")
@@ -152,6 +152,7 @@ def bars(
             axes.annotate(note, (x, max(mean, 0) + sd), (0, 3), textcoords="offset points", **NOTE)
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
     axes.set_xlabel("N, hidden units")
+    axes.margins(x=0.02, y=0.2)  # room for the notes
     axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
@@ -159,5 +160,5 @@ NOTE = {"ha": "center", "va": "bottom", "size": 7, "rotation": 90}
 
 
 def legend(axes: Any, count: int) -> None:
-    beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if count > 6 else {}
+    beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if count > 5 else {}
     axes.legend(frameon=False, fontsize=9, handlelength=3, **beside)

@@ -10,7 +10,7 @@ from coexplore.paper.figures import SCALES, Figure
 from coexplore.result import Result
 from coexplore.stats import Summary, summary
 
-WINDOWS = {"first": "first quarter", "last": "last quarter", "reward": "all episodes"}
+WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
 
 
 def draw(
@@ -23,6 +23,10 @@ def draw(
         raise NotRun(f"{figure.name}: nothing of it")
     page, axes = plots.panels(max(1, len(figure.windows)), 10.0 if figure.kind == "bars" else 8.0)
     PAINTERS[figure.kind](figure, axes, found)
+    for one, window in zip(axes, figure.windows, strict=False):
+        one.set_ylabel(f"reward, {WINDOWS[window].format(episodes // 4)}")
+    for one in axes[:-1]:
+        one.get_legend().remove()  # one will do
     page.suptitle(_title(figure), size=12)
     page.supxlabel(_told(found, missing, evidence), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
@@ -78,7 +82,6 @@ def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
     looks = plots.lines(list(found), _ordered(figure, list(found)))
     for one, window in zip(axes, figure.windows, strict=True):
         plots.sweep(one, _summaries(found, window), looks, "c, strength of the coupling")
-        one.set_title(WINDOWS[window], size=10)
 
 
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
@@ -88,7 +91,6 @@ def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
     }
     for one, window in zip(axes, figure.windows, strict=True):
         plots.bars(one, _summaries(found, window), notes)
-        one.set_title(WINDOWS[window], size=10, y=-0.2)
 
 
 def _chosen(figure: Figure, label: str, x: Any, best: Any) -> str:
