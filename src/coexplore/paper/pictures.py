@@ -65,7 +65,7 @@ def _told(found: Found, missing: int, evidence: Evidence) -> str:
     text = plots.told(groups)
     if evidence.episodes != SCALES["paper"].episodes:
         text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
-    return text + (f" · {missing} settings not trained" if missing else "")
+    return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
 
 
 def _curves(figure: Figure, axes: list[Any], found: Found) -> None:
