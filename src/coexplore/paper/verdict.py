@@ -128,10 +128,13 @@ def judge(one: Claim, evidence: Evidence) -> Verdict:
 
 def table(verdicts: Iterable[Verdict]) -> str:
     """All of them in Markdown."""
-    rows = [
-        f"| {v.id} | {v.claim} | **{v.verdict}** | {_interval(v)} | {v.seeds or ''} | {v.sentence} |" for v in verdicts
-    ]
-    return "\n".join(["| | claim | verdict | effect [95 %] | seeds | what was found |", "| - " * 6 + "|", *rows])
+    heading = ["", "claim", "verdict", "effect [95 %]", "seeds", "what was found"]
+    rows = [[v.id, v.claim, f"**{v.verdict}**", _interval(v), str(v.seeds or ""), v.sentence] for v in verdicts]
+    return "\n".join(_row(cells) for cells in [heading, ["---"] * len(heading), *rows])
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
 def _verdict(one: Claim, word: str, found: Estimate | None, seeds: int, sentence: str) -> Verdict:
