@@ -21,14 +21,16 @@ TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), critic=Criti
 # A study in a process of its own, with checkpoints every few milliseconds so that every death meets one.
 STUDY = """
 import os, signal, sys, time, random
-from pathlib import Path
 import coexplore.training as training
 from coexplore import Boltzmann, Multiplexer, Reinforce, Run, grid
 from coexplore.study import study
 training.CHUNK_SECONDS, training.CHECKPOINT_SECONDS = 0.004, 0.008
-run = Run(rule=Boltzmann(steps=5), hidden=(12,), task=Multiplexer(bits=2), episodes=16 * 8_000)
+run = Run(rule=Boltzmann(steps=5), hidden=(12,), task=Multiplexer(bits=2), episodes=16 * 20_000)
 runs = grid(run, seed=range(3), coupling=[0.1, 0.5]) + grid(run, rule=Reinforce(), seed=range(2))
 folder, deaths = sys.argv[1], int(sys.argv[2])
+def latest(folder):
+    files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    return max((os.stat(file).st_mtime for file in files if os.path.exists(file)), default=0.0)
 chance = random.Random(0)
 for death in range(deaths):
     child = os.fork()
@@ -36,7 +38,7 @@ for death in range(deaths):
         done = study(runs, "cpu", progress=False, threads=2, store=folder)
         os._exit(0 if len(done.results) == len(runs) else 1)
     began = time.time()
-    while death % 4 and not any(file.stat().st_mtime > began for file in Path(folder).rglob("*.safetensors")):
+    while death % 4 and time.time() < began + 5 and latest(folder) < began:
         time.sleep(0.01)  # most deaths come while it trains, the others anywhere
     time.sleep(chance.uniform(0.0, 0.4))
     os.kill(child, signal.SIGKILL)

@@ -1,6 +1,7 @@
 """Run: the whole description of one training run, as plain data that is checked, hashed, written and read."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 import re
@@ -82,9 +83,7 @@ class Run:
     seed: int = field(0, Count("seed of every random number", low=0, high=2**32 - 1))
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = functools.partial(object.__setattr__, self)
         if not isinstance(self.task, Task):
             raise refuse("task", self.task, "a task such as Multiplexer()")
         if not (self.critic is None or isinstance(self.critic, Critic)):
@@ -127,7 +126,7 @@ class Run:
     def updates(self) -> int:
         return self.episodes // self.batch
 
-    @property
+    @functools.cached_property
     def setting(self) -> "Run":
         """The run with its seed left at the default: what repeats of it share."""
         return dataclasses.replace(self, seed=0)
@@ -162,7 +161,7 @@ class Run:
     def from_json(cls, text: str) -> "Run":
         return cls.from_dict(json.loads(text))
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added
         later changes no digest; for the same reason a default, once published, never changes."""
@@ -194,19 +193,21 @@ def _made(data: dict[str, Any], find: Any) -> Any:
 
 
 def _without_defaults(run: Run) -> dict[str, Any]:
-    def changed(record: Any) -> dict[str, Any]:
-        default = {name: fields.plain(value) for name, value in fields.defaults(record).items()}
-        return {k: v for k, v in fields.describe(record).items() if v != default[k]}
-
-    def named(record: Any) -> dict[str, Any]:
-        return {"name": record.name, **changed(record)}
-
-    data = changed(run)
+    data = _changed(run)
     if run.batch == run.task.batch:
         del data["batch"]
-    data["rule"] = [named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else named(run.rule)
-    if (task := named(run.task)) != {"name": Multiplexer.name}:
+    data["rule"] = [_named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else _named(run.rule)
+    if (task := _named(run.task)) != {"name": Multiplexer.name}:
         data["task"] = task
-    if (critic := None if run.critic is None else changed(run.critic)) != {}:
+    if (critic := None if run.critic is None else _changed(run.critic)) != {}:
         data["critic"] = critic
     return data
+
+
+def _changed(record: Any) -> dict[str, Any]:
+    default = {name: fields.plain(value) for name, value in fields.defaults(record).items()}
+    return {k: v for k, v in fields.describe(record).items() if v != default[k]}
+
+
+def _named(record: Any) -> dict[str, Any]:
+    return {"name": record.name, **_changed(record)}

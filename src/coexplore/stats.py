@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Values = Sequence[float] | NDArray[np.floating]
+Values = Sequence[float | int] | NDArray[np.floating]
 
 LEVEL = 0.95
 MANY = 20  # seeds from which the bootstrap is trusted: there it covers 93 %
@@ -109,6 +109,14 @@ def improvement(a: Values, b: Values) -> Summary:
     low = 0.0 if found == 0 else brentq(gap, 0.0, found - beside)
     high = 1.0 if found == 1 else brentq(gap, found + beside, 1.0)
     return Summary(found, math.nan, float(low), float(high))
+
+
+def kendall(x: Values, y: Values) -> float:
+    """Rank correlation: 1 if y only ever rises with x, −1 if it only falls, 0 if it does neither or never moves."""
+    from scipy.stats import kendalltau
+
+    tau = float(kendalltau(x, y).statistic)
+    return 0.0 if math.isnan(tau) else tau
 
 
 def holm(p: Sequence[float]) -> list[float]:

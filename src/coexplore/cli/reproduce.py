@@ -1,6 +1,6 @@
 """`coexplore reproduce` and `coexplore claims`: the paper's figures, and what becomes of its claims."""
 
-import dataclasses
+import contextlib
 import json
 from pathlib import Path
 
@@ -10,8 +10,11 @@ from coexplore.cli.parser import STORE, Parser, folder, results, studied
 from coexplore.cli.train import console
 from coexplore.fields import refuse
 from coexplore.files import write
-from coexplore.paper.claims import Verdict, markdown, verdicts
+from coexplore.paper.claims import verdicts
+from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, SCALES, find, runs
+from coexplore.paper.verdict import Verdict
+from coexplore.paper.verdict import table as markdown
 from coexplore.result import Result
 
 ALL = "all"
@@ -58,22 +61,22 @@ def claims_command(words: list[str]) -> int:
     options = parser.read(words)
     found = verdicts(results(options), options["episodes"])
     if options["json"]:
-        print(json.dumps([dataclasses.asdict(one) for one in found], allow_nan=False))
+        print(json.dumps([one.to_dict() for one in found], allow_nan=False))
     else:
         _told(found)
     return 0
 
 
 def _drawn(names: list[str], done: list[Result], episodes: int, out: Path) -> None:
-    from coexplore.paper.draw import draw  # matplotlib is slow to import
+    from coexplore.paper.pictures import draw  # matplotlib is slow to import
 
     for name in names:
-        for ending in (".png", ".svg"):
-            draw(FIGURES[name], done, episodes, out / f"{name}{ending}")
+        with contextlib.suppress(NotRun):  # all of its runs failed, which has been told
+            draw(FIGURES[name], done, out, episodes)
 
 
 def _written(found: list[Verdict], out: Path) -> None:
-    write(out / "claims.json", json.dumps([dataclasses.asdict(one) for one in found], allow_nan=False).encode() + b"\n")
+    write(out / "claims.json", json.dumps([one.to_dict() for one in found], allow_nan=False).encode() + b"\n")
     write(out / "claims.md", markdown(found).encode())
 
 

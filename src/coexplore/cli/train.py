@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,12 @@ from coexplore.study import Study
 def list_command(words: list[str]) -> int:
     """Rules, tasks, engines and figures, a line each."""
     Parser("list").read(words)
-    things = {"rules": rules.known(), "tasks": TASKS, "engines": engines.TITLES, "figures": FIGURES}
+    things: dict[str, Iterable[str]] = {
+        "rules": rules.known(),
+        "tasks": TASKS,
+        "engines": engines.TITLES,
+        "figures": FIGURES,
+    }
     for heading, names in things.items():
         print(heading)
         for name in names:

@@ -60,16 +60,16 @@ class Figure:
 
 
 def resized(run: Run, episodes: int) -> Run:
-    return change(run, "episodes", episodes)
+    return run if run.episodes == episodes else change(run, "episodes", episodes)
 
 
 def runs(names: Iterable[str], episodes: int, seeds: int) -> list[Run]:
     """The runs of these figures, each once; the paper's before ours, and the largest networks last."""
     chosen = [find(name) for name in names]
-    settings = dict.fromkeys(run for figure in chosen for run in figure.settings(episodes))
-    papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings(episodes)}
+    settings = dict.fromkeys(run for figure in chosen for run in figure.settings())
+    papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings()}
     ordered = sorted(settings, key=lambda run: (max(64, run.hidden[0]), run not in papers, -run.hidden[0]))
-    return [run for setting in ordered for run in grid(setting, seed=range(seeds))]
+    return [run for setting in ordered for run in grid(resized(setting, episodes), seed=range(seeds))]
 
 
 def find(name: str) -> Figure:
@@ -206,6 +206,7 @@ FIGURES = {
             ("first", "last"),
             ours=True,
         ),
+        Figure("headline", "Five rules, 64 hidden units", "curves", _curves(**RULES), ours=True),
         Figure("annealing", "Coupling and learning rate that fall", "curves", _annealing(), ours=True),
         Figure("compute", "Reward against draws of the hidden layer", "compute", _compute(), ours=True),
     )

@@ -1,0 +1,37 @@
+"""Shapes that several claims share: a reward that rises or falls along a setting, a coupling that is best."""
+
+from collections.abc import Sequence
+
+from coexplore.flags import change
+from coexplore.paper.evidence import Evidence
+from coexplore.paper.figures import C
+from coexplore.paper.verdict import Part, above
+from coexplore.run import Run
+
+
+def at_coupling(run: Run, c: float) -> Run:
+    return change(run, "coupling", c)
+
+
+def rises(at: Evidence, run: Run, axis: str, values: Sequence[float]) -> list[Part]:
+    """From the first value to the last; the steps between can only speak against it: each may be too small to see."""
+    made = [change(run, axis, value) for value in values]
+    word = {"coupling": "c", "trace_decay": "λ"}[axis]
+    steps = [
+        above(f"{word} = {values[i + 1]} over {values[i]}", at.difference(made[i + 1], made[i]), needs="nothing")
+        for i in range(len(made) - 1)
+    ]
+    return [above(f"{word} = {values[-1]} over {values[0]}", at.difference(made[-1], made[0])), *steps]
+
+
+def falls(at: Evidence, run: Run, axis: str, values: Sequence[float]) -> list[Part]:
+    """The same, read backwards."""
+    return rises(at, run, axis, list(values)[::-1])
+
+
+def best_coupling(at: Evidence, run: Run, named: set[float], prefix: str = "") -> list[Part]:
+    """The best of the named couplings over each of the others."""
+    inside, _ = at.best([at_coupling(run, c) for c in C if c in named])
+    c: float = inside.rules[0].coupling  # type: ignore[attr-defined]
+    rivals = {other: at.difference(inside, at_coupling(run, other)) for other in C if other not in named}
+    return [above(f"{prefix}c = {c} over {other}", found, needs="mean") for other, found in rivals.items()]

@@ -1,0 +1,112 @@
+"""Each figure drawn from the results there are."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from coexplore import plots
+from coexplore.paper.evidence import Evidence, NotRun, draws
+from coexplore.paper.figures import SCALES, Figure
+from coexplore.result import Result
+from coexplore.stats import Summary, summary
+
+WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
+
+
+def draw(
+    figure: Figure, results: Iterable[Result], folder: str | Path, episodes: int = SCALES["paper"].episodes
+) -> list[Path]:
+    """Write NAME.png and NAME.svg. What is not trained is left out, and the picture says so; NotRun if all is."""
+    evidence = Evidence(results, episodes)
+    found, missing = _found(figure, evidence)
+    if not found:
+        raise NotRun(f"{figure.name}: nothing of it")
+    page, axes = plots.panels(max(1, len(figure.windows)), 10.0 if figure.kind == "bars" else 8.0)
+    PAINTERS[figure.kind](figure, axes, found)
+    for one, window in zip(axes, figure.windows, strict=False):
+        one.set_ylabel(f"reward, {WINDOWS[window].format(episodes // 4)}")
+    for one in axes[:-1]:
+        one.get_legend().remove()  # one will do
+    page.suptitle(_title(figure), size=12)
+    page.supxlabel(_told(found, missing, evidence), size=8, color="#444444")
+    paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        plots.save(page, path)
+    return paths
+
+
+Found = dict[str, dict[Any, tuple[Any, list[Result]]]]  # by line and place: the setting that was best, its results
+
+
+def _found(figure: Figure, evidence: Evidence) -> tuple[Found, int]:
+    """… and how many places of the figure have runs missing."""
+    found: Found = {}
+    missing = 0
+    for label, places in figure.lines.items():
+        for x, candidates in places.items():
+            try:
+                found.setdefault(label, {})[x] = evidence.best(candidates)
+            except NotRun:
+                missing += 1
+    return {label: places for label, places in found.items() if places}, missing
+
+
+def _title(figure: Figure) -> str:
+    return f"{figure.title} (ours, not in the paper)" if figure.ours else f"{_number(figure.name)}. {figure.title}"
+
+
+def _number(name: str) -> str:
+    return f"Figure {name.removeprefix('fig').upper()}"
+
+
+def _told(found: Found, missing: int, evidence: Evidence) -> str:
+    groups = [results for places in found.values() for _, results in places.values()]
+    text = plots.told(groups)
+    if evidence.episodes != SCALES["paper"].episodes:
+        text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
+    return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
+
+
+def _curves(figure: Figure, axes: list[Any], found: Found) -> None:
+    groups = {label: results for label, places in found.items() for _, results in places.values()}
+    plots.curves(axes[0], groups, plots.lines(list(groups), _ordered(figure, list(groups))))
+
+
+def _compute(figure: Figure, axes: list[Any], found: Found) -> None:
+    groups = {label: results for label, places in found.items() for _, results in places.values()}
+    plots.curves(axes[0], groups, plots.lines(list(groups)), lambda result: draws(result.run))
+
+
+def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
+    looks = plots.lines(list(found), _ordered(figure, list(found)))
+    for one, window in zip(axes, figure.windows, strict=True):
+        plots.sweep(one, _summaries(found, window), looks, "c, strength of the coupling")
+
+
+def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
+    notes = {
+        label: {x: _chosen(figure, label, x, best) for x, (best, _) in places.items()}
+        for label, places in found.items()
+    }
+    for one, window in zip(axes, figure.windows, strict=True):
+        plots.bars(one, _summaries(found, window), notes)
+
+
+def _chosen(figure: Figure, label: str, x: Any, best: Any) -> str:
+    return f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""
+
+
+def _summaries(found: Found, window: str) -> dict[str, dict[float | int, Summary]]:
+    return {
+        label: {x: summary([getattr(result, window) for result in results]) for x, (_, results) in places.items()}
+        for label, places in found.items()
+    }
+
+
+def _ordered(figure: Figure, names: list[str]) -> int:
+    """How many lines are values of one setting: those called by it, as in "c = 0.25"."""
+    return 0 if figure.ours else sum(name.split(" = ")[0] in ("c", "T", "λ", "N") for name in names)
+
+
+PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "bars": _bars}
