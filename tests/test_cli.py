@@ -116,7 +116,7 @@ BAD = {
     "train reinforce --critic relux": "critic: 'relux' is not allowed (did you mean 'relu'?)",
     "train reinforce --critic none --critic-width 3": "critic_width: 3 is not allowed",
     "train reinforce --seeds 0": "seeds: '0' is not allowed",
-    "train reinforce --seeds 2 --seed 1": "seeds: '2' is not allowed",
+    "train reinforce --seeds 2 --seed 1": "seeds: 2 is not allowed",
     "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
     "train reinforce --threads 0": "threads: '0' is not allowed",
     "train reinforce --engine cuda": "engine: 'cuda' is not allowed",
@@ -124,7 +124,20 @@ BAD = {
     "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",
     "train unbiased-weight-max --expected maybe": "expected: 'maybe' is not allowed; give yes | no",
     "train reinforce --out /proc/nowhere": "out: '/proc/nowhere' is not allowed",
-    "list everything": "command: 'list everything' is not allowed",
+    "list everything": "flag: 'everything' is not allowed",
+    "reproduce fig22": "figure: 'fig22' is not allowed (did you mean 'fig2'?)",
+    "reproduce fig2 --scale papr": "scale: 'papr' is not allowed (did you mean 'paper'?)",
+    "reproduce fig2 --seeds x": "seeds: 'x' is not allowed",
+    "reproduce fig2 --store /proc/nowhere": "store: '/proc/nowhere' is not allowed",
+    "claims --store nowhere": "nowhere: there is no such file",
+    "runs lst": "action: 'lst' is not allowed (did you mean 'list'?)",
+    "runs export": "file: '' is not allowed; give a file after `runs export`",
+    "runs list x.csv": "file: 'x.csv' is not allowed",
+    "runs export x.txt": "file: 'x.txt' is not allowed; give a name that ends in .csv or .json",
+    "runs prune --store nowhere": "store: 'nowhere' is not allowed",
+    "plot": "the following arguments are required: file",
+    "plot curves.gif": "file: 'curves.gif' is not allowed",
+    "plot /nowhere/x.png": "file: '/nowhere/x.png' is not allowed; give a file in a folder that exists",
 }
 
 
@@ -146,3 +159,72 @@ def test_bad_input_leaves_the_real_command_the_same_way():
     done = coexplore("train", "boltzman")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_figure_is_reproduced_judged_and_trained_only_once(tmp_path, monkeypatch):
+    """At a scale of its own: what the command does is the same at any length."""
+    script = """
+import sys
+from coexplore import cli
+from coexplore.paper import figures
+figures.SCALES["quick"] = figures.Scale(1600, 2)
+sys.argv[0] = "coexplore"
+cli.main()
+"""
+    words = [
+        "reproduce",
+        "figa3",
+        "headline",
+        "--scale",
+        "quick",
+        "--store",
+        str(tmp_path / "s"),
+        "--out",
+        str(tmp_path),
+    ]
+    for trained in ("20 runs trained", "0 runs trained"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *words], capture_output=True, text=True, env=PLAIN, check=True
+        )
+        assert trained in done.stdout
+    assert "A3.1" in done.stdout
+    assert "F2.1" not in done.stdout
+    for name in ("figa3", "headline"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+    (verdict,) = json.loads((tmp_path / "claims.json").read_text())
+    assert verdict["id"] == "A3.1"
+    assert verdict["seeds"] == 2
+    assert "A3.1" in (tmp_path / "claims.md").read_text()
+
+
+def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path):
+    store, pack = str(tmp_path / "store"), str(tmp_path / "pack.safetensors")
+    assert coexplore("train", "reinforce", "ste", *SMALL, "--seeds", "2", "--store", store).returncode == 0
+    listed = coexplore("runs", "--store", store, "--select", "rule=ste,units=5")
+    assert "2 runs (cpu), 0 of them collapsed" in listed.stdout
+    assert "reinforce" not in listed.stdout
+    coexplore("runs", "export", str(tmp_path / "x.csv"), "--store", store)
+    rows = (tmp_path / "x.csv").read_text().splitlines()
+    assert len(rows) == 5
+    assert rows[0].startswith("rule,")
+    assert coexplore("runs", "pack", pack, "--store", store).returncode == 0
+    coexplore("runs", "export", str(tmp_path / "x.json"), "--store", pack, "--select", "seed=1")
+    assert {run["run"]["seed"] for run in json.loads((tmp_path / "x.json").read_text())} == {1}
+    assert coexplore("plot", str(tmp_path / "x.svg"), "--store", pack).returncode == 0
+    assert "<svg" in (tmp_path / "x.svg").read_text()
+    claims = json.loads(coexplore("claims", "--store", pack, "--json").stdout)
+    assert {claim["verdict"] for claim in claims if not claim["proof"]} == {"not run"}
+    assert "2 files removed" in coexplore("runs", "prune", "--store", store, "--select", "rule=ste").stdout
+    none = coexplore("runs", "--store", store, "--select", "rule=ste")
+    assert none.returncode == 2
+    assert "none of the 2 runs" in none.stderr
+
+
+def test_a_failed_run_is_named_and_the_status_is_1(tmp_path):
+    words = ["reinforce", "ste", *SMALL, "--learning-rate", "1e38", "--store", str(tmp_path)]
+    done = coexplore("train", *words)
+    assert done.returncode == 1
+    assert "coexplore: failed: coexplore train" in done.stderr
+    assert "no longer finite" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -7,7 +7,7 @@ from coexplore.fields import FieldError
 from coexplore.paper.figures import FIGURES, NS, SCALES, C, runs
 
 PAPERS = ["fig2", "fig3", "fig4", "fig5", "figa1", "figa2", "figa3", "figa4", "figa5", "figa6"]
-OURS = ["binary", "tanh-critic", "no-critic", "expected", "annealing", "compute"]
+OURS = ["binary", "tanh-critic", "no-critic", "expected", "headline", "annealing", "compute"]
 RIVALS = [Run(rule=rule, hidden=N) for rule in (Reinforce(), UnbiasedWeightMax(), StraightThrough()) for N in NS]
 ALG_1 = [Run(rule=Boltzmann(coupling=c), hidden=N) for c in C for N in NS]
 ALG_2 = [Run(rule=Recurrent(coupling=c), hidden=N) for c in C for N in NS]

@@ -26,6 +26,8 @@ def read(path: str | Path, engine: str = "auto") -> tuple[list[Result], list[str
     """One result a run, from that engine or the first that has one; and a line for each file that cannot be used."""
     path = Path(path)
     files = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    if not path.exists():
+        raise StoreError(f"{path}: there is no such file")
     if not files:
         raise StoreError(f"{path}: no results here; give a folder with {SUFFIX} files, or one such file")
     found, problems = [], []
