@@ -23,6 +23,12 @@ INLINE Ints load(const int32_t* p) { Ints x; std::memcpy(&x, p, sizeof x); retur
 INLINE void store(float* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
 INLINE void store(int32_t* p, Ints x) { std::memcpy(p, &x, sizeof x); }
 INLINE Lanes all(float x) { return Lanes{} + x; }
+INLINE Lanes where(Ints bits, Lanes x) { return (Lanes)((Ints)x & -bits); }  // x times 0 or 1
+
+INLINE Lanes root(Lanes x) {
+  for (int l = 0; l < LANES; l++) x[l] = std::sqrt(x[l]);
+  return x;
+}
 
 inline int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
