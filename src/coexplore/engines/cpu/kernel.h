@@ -55,13 +55,13 @@ struct Update {
   template <Beside BESIDE>
   INLINE void unit_draws(Lanes y, Random& local, int32_t* bits, float* beside, int j, int t, int b) {
     const Words r = local.next();
-    const Ints mask = load(w.mask + j);
-    const Lanes e = exp2(y), u = __builtin_convertvector((Ints)(r >> 8), Lanes);
-    const Ints h = (Ints)(u + u * e < all(16777216.f)) & mask;  // u < 1 / (1 + e), u in units of 2^-24
+    const Ints valid = load(w.valid + j);
+    const Lanes e = exp2(y), u = __builtin_convertvector((Ints)(r >> 8), Lanes), one = all(1.f);
+    const Ints is_on = (Ints)(u + u * e < all(16777216.f)) & valid, h = -is_on;  // u < 1 / (1 + e), u in units of 2^-24
     store(bits + j, h);
     if constexpr (BESIDE == Beside::error)
-      store(beside + j, where(mask, where(h, all(1.f)) - all(kappa) / (all(1.f) + e)));
-    if constexpr (BESIDE == Beside::probability) store(beside + j, where(mask, all(1.f) / (all(1.f) + e)));
+      store(beside + j, (Lanes)((Ints)one & is_on) - (Lanes)((Ints)(all(kappa) / (one + e)) & valid));
+    if constexpr (BESIDE == Beside::probability) store(beside + j, (Lanes)((Ints)(one / (one + e)) & valid));
     if constexpr (RECORD)
       for (int l = 0; l < LANES && j + l < z.N; l++) {
         const size_t at = ((size_t)t * z.B + b) * z.N + j + l;
@@ -172,7 +172,7 @@ double Update<RULE, RECORD>::run(float* params, float* m, float* v, const Number
 
   // Sample S, and what the layers make of it.
   int answer[MAX_BATCH];
-  float delta[MAX_BATCH], e_out[MAX_BATCH], action[MAX_BATCH], x_out[MAX_BATCH], signal[MAX_BATCH], total = 0;
+  float delta[MAX_BATCH], e_out[MAX_BATCH], action[MAX_BATCH], x_out[MAX_BATCH] = {}, signal[MAX_BATCH], total = 0;
   states(answer);
   affine(w.S_pattern, B, D, z.signed_inputs, params, params + z.b(), NP, -LOG2E, w.scratch, w.drive);
   if (has_critic) affine(w.S_pattern, B, D, z.signed_inputs, params + z.V(), params + z.v(), CP, 1.f, w.scratch, w.hidden);
@@ -182,32 +182,34 @@ double Update<RULE, RECORD>::run(float* params, float* m, float* v, const Number
   else
     for (int b = 0; b < B; b++) first_draws<LAST>(b, (LAST == Beside::error ? w.E : w.P) + b * NP);
 
-  // Sample A, observe R, ask the critic.
-  Words r = {};
+  // Sample A, ask the critic, observe R. Loops without branches: which way they would go is a coin's matter.
+  float u[MAX_BATCH], V[MAX_BATCH] = {}, pi[MAX_BATCH];
   for (int b = 0; b < B; b++) {
-    if (b % LANES == 0) r = random.next();
-    const float u = (float)(r[b % LANES] >> 8) / 16777216.f;
     x_out[b] = dot(H + b * NP, W_out, NP) + params[z.b_out()];
-    const float pi = sigmoid(x_out[b]);
-    action[b] = u < pi ? 1.f : 0.f;
-    const bool right = (action[b] > 0) == (answer[b] > 0);
-    const float R = right ? 1.f : (z.signed_rewards ? -1.f : 0.f);
-    float V = 0;
-    if (has_critic) {
-      float* hidden = w.hidden + b * CP;
-      if (z.critic == Critic::relu)
-        for (int j = 0; j < CP; j++) hidden[j] = hidden[j] > 0 ? hidden[j] : 0.f;
-      else
-        for (int j = 0; j < CP; j++) hidden[j] = std::tanh(hidden[j]);
-      V = dot(hidden, w_c, CP) + params[z.w_0()];
-    }
+    if (!has_critic) continue;
+    float* hidden = w.hidden + b * CP;
+    if (z.critic == Critic::relu)
+      for (int j = 0; j < CP; j += LANES) store(hidden + j, larger(load(hidden + j), Lanes{}));
+    else
+      for (int j = 0; j < CP; j++) hidden[j] = std::tanh(hidden[j]);
+    V[b] = dot(hidden, w_c, CP) + params[z.w_0()];
+  }
+  for (int b = 0; b < B; b += LANES) {
+    store(u + b, __builtin_convertvector((Ints)(random.next() >> 8), Lanes) / 16777216.f);
+    store(pi + b, probability(all(-LOG2E) * load(x_out + b)));
+  }
+  const float wrong = z.signed_rewards ? -1.f : 0.f;
+  for (int b = 0; b < B; b++) {
+    const int A = u[b] < pi[b];
+    const float R = A == answer[b] ? 1.f : wrong;
+    action[b] = (float)A;
     total += R;
-    delta[b] = (R - V) / B;  // every gradient is a mean over the batch
+    delta[b] = (R - V[b]) / B;  // every gradient is a mean over the batch
     signal[b] = z.centre_reward ? delta[b] : R / B;
-    e_out[b] = delta[b] * (action[b] - pi);
-    if constexpr (RULE == Rule::straight_through) signal[b] *= action[b] - pi;
+    e_out[b] = delta[b] * (action[b] - pi[b]);
+    if constexpr (RULE == Rule::straight_through) signal[b] *= action[b] - pi[b];
     if constexpr (RECORD) {
-      record->u_a[b] = u;
+      record->u_a[b] = u[b];
       record->a[b] = action[b];
       for (int i = 0; i < D; i++) record->s[b * D + i] = w.S[b * z.DP() + i] ? 1.f : (z.signed_inputs ? -1.f : 0.f);
     }

@@ -56,10 +56,12 @@ INLINE void outer(const int32_t* pattern, int rows, int stride, int groups, cons
   });
 }
 
-INLINE float sum(Lanes a) {
-  float total = 0;
-  for (int j = 0; j < LANES; j++) total += a[j];
-  return total;
+INLINE float sum(Lanes a) {  // by halves: a short chain
+  float x[LANES];
+  store(x, a);
+  for (int half = LANES / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; j++) x[j] += x[j + half];
+  return x[0];
 }
 
 inline float dot(const float* x, const float* y, int width) {

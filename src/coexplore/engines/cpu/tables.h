@@ -27,9 +27,10 @@ INLINE void blocks(int width, F&& f) {
 
 inline int fours(int rows) { return (rows + 3) / 4; }
 
-// out[i]: the pattern that four slices of bits make at i.
-inline void patterns(const int32_t* __restrict bits, int slice, int n, int32_t* __restrict out) {
-  for (int i = 0; i < n; i++) out[i] = bits[i] + 2 * bits[i + slice] + 4 * bits[i + 2 * slice] + 8 * bits[i + 3 * slice];
+// out[i]: the pattern that four slices of bits make at i < n. Reads and writes whole vectors, up to seven places past the end.
+INLINE void patterns(const int32_t* bits, int slice, int n, int32_t* out) {
+  for (int i = 0; i < n; i += LANES, bits += LANES)
+    store(out + i, load(bits) + (load(bits + slice) << 1) + (load(bits + 2 * slice) << 2) + (load(bits + 3 * slice) << 3));
 }
 
 // The sums of every group of four rows; row(group, k, j) is vector j of a group's k-th row.
