@@ -45,54 +45,49 @@ struct Update {
     }
   }
 
-  // H ~ Ber(sigma(x)) for the units of one vector at column j; y = -log2(e) x. Writes the bits and, beside them, what the
-  // rule needs of p = E[H]: nothing, H - kappa p or p itself.
+  // What a rule needs of p = E[H] beside the last H: nothing, H - kappa p or p itself.
   enum class Beside { nothing, error, probability };
   static constexpr Beside LAST = RULE == Rule::boltzmann                              ? Beside::nothing
                                  : RULE == Rule::reinforce || RULE == Rule::recurrent ? Beside::error
                                                                                       : Beside::probability;
 
+  // H ~ Ber(sigma(x)) for one episode's layer; y = -log2(e) x.
   template <Beside BESIDE>
-  INLINE void unit_draws(Lanes y, Random& local, int32_t* bits, float* beside, int j, int t, int b) {
-    const Words r = local.next();
-    const Ints valid = load(w.valid + j);
-    const Lanes e = exp2(y), u = __builtin_convertvector((Ints)(r >> 8), Lanes), one = all(1.f);
-    const Ints is_on = (Ints)(u + u * e < all(16777216.f)) & valid, h = -is_on;  // u < 1 / (1 + e), u in units of 2^-24
-    store(bits + j, h);
-    if constexpr (BESIDE == Beside::error)
-      store(beside + j, (Lanes)((Ints)one & is_on) - (Lanes)((Ints)(all(kappa) / (one + e)) & valid));
-    if constexpr (BESIDE == Beside::probability) store(beside + j, (Lanes)((Ints)(one / (one + e)) & valid));
-    if constexpr (RECORD)
-      for (int l = 0; l < LANES && j + l < z.N; l++) {
-        const size_t at = ((size_t)t * z.B + b) * z.N + j + l;
-        record->u[at] = (float)(r[l] >> 8) / 16777216.f;
-        record->h[at] = (float)h[l];
-      }
-  }
-
-  // A layer that hears nothing but its drive.
-  template <Beside BESIDE>
-  void first_draws(int b, float* beside) {
+  INLINE void draws(const float* y, int32_t* bits, float* beside, int t, int b) {
+    // Copies, which stores cannot change: they stay in registers.
+    Random local = random;
     const int NP = z.NP();
-    Random local = random;  // in registers for the length of the loop
-    for (int j = 0; j < NP; j += LANES)
-      unit_draws<BESIDE>(load(w.drive + b * NP + j), local, w.H + b * NP, beside, j, 0, b);
+    const Lanes one = all(1.f), strength = all(kappa);
+    const int32_t* const is_unit = w.is_unit;
+    for (int j = 0; j < NP; j += LANES) {
+      const Words r = local.next();
+      const Ints mask = load(is_unit + j);
+      const Lanes e = exp2(load(y + j)), u = __builtin_convertvector((Ints)(r >> 8), Lanes);
+      const Ints is_on = (Ints)(u + u * e < all(16777216.f)) & mask;  // u < 1 / (1 + e), u in units of 2^-24
+      store(bits + j, -is_on);
+      if constexpr (BESIDE == Beside::error) store(beside + j, only(is_on, one) - only(mask, strength / (one + e)));
+      if constexpr (BESIDE == Beside::probability) store(beside + j, only(mask, one / (one + e)));
+      if constexpr (RECORD)
+        for (int l = 0; l < LANES && j + l < z.N; l++) {
+          const size_t at = ((size_t)t * z.B + b) * z.N + j + l;
+          record->u[at] = (float)(r[l] >> 8) / 16777216.f;
+          record->h[at] = is_on[l] ? 1.f : 0.f;
+        }
+    }
     random = local;
   }
 
-  // One synchronous step of one episode: x = c W_rec^T H + drive, H' ~ Ber(sigma(x)).
-  void chain_step(const int32_t* from, int32_t* to, float* error, int t, int b) {
-    const int NP = z.NP(), Q = fours(z.N);
-    patterns(from, Q, Q, w.H_pattern);
-    Random local = random;
-    blocks(NP, [&](auto nv, int column) INLINE_LAMBDA {
+  // What the units hear in one synchronous step of one episode: x = c W_rec^T H + drive.
+  INLINE void hear(const int32_t* H, const float* drive, float* y) {
+    const int Q = fours(z.N);
+    patterns(H, Q, Q, w.H_pattern);
+    blocks(z.NP(), [&](auto nv, int column) INLINE_LAMBDA {
       constexpr int NV = decltype(nv)::value;
       Lanes a[NV];
-      for (int j = 0; j < NV; j++) a[j] = load(w.drive + b * NP + column + LANES * j);
+      for (int j = 0; j < NV; j++) a[j] = load(drive + column + LANES * j);
       add_picked<NV>(w.tables + (size_t)column * Q * PATTERNS, w.H_pattern, 1, Q, a);
-      for (int j = 0; j < NV; j++) unit_draws<LAST>(a[j], local, to, error, column + LANES * j, t, b);
+      for (int j = 0; j < NV; j++) store(y + column + LANES * j, a[j]);
     });
-    random = local;
   }
 
   // H_(0) from the drive alone, then T synchronous steps. Algorithm 2 also keeps H_(t) and H_(t) - kappa p_(t).
@@ -102,16 +97,19 @@ struct Update {
       float* tables = w.tables + (size_t)column * fours(N) * PATTERNS;
       make_tables<decltype(nv)::value>(W_rec, N, NP, column, -LOG2E * c, tables);
     });
-    for (int b = 0; b < B; b++) first_draws<Beside::nothing>(b, nullptr);
+    for (int b = 0; b < B; b++) draws<Beside::nothing>(w.drive + b * NP, w.H + b * NP, nullptr, 0, b);
     const size_t one = (size_t)z.BP() * NP, kept = RULE == Rule::recurrent ? one : 0;  // floats a step
-    // Few episodes at a time: one's sums overlap another's draws, and the table rows they use stay in the nearest cache.
+    // Few episodes at a time: the table rows they use stay in the nearest cache.
     constexpr int TOGETHER = 4;
-    for (int from = 0; from < B; from += TOGETHER)
-      for (int t = 1; t <= z.T; t++)
-        for (int b = from; b < std::min(from + TOGETHER, B); b++) {
-          int32_t* H = w.H + t * kept + b * NP;
-          chain_step(H - kept, H, w.E + (t - 1) * kept + b * NP, t, b);
-        }
+    for (int from = 0; from < B; from += TOGETHER) {
+      const int to = std::min(from + TOGETHER, B);
+      for (int t = 1; t <= z.T; t++) {
+        int32_t* H = w.H + t * kept;
+        float* error = w.E + (t - 1) * kept;
+        for (int b = from; b < to; b++) hear(H - kept + b * NP, w.drive + b * NP, w.heard + b * NP);
+        for (int b = from; b < to; b++) draws<LAST>(w.heard + b * NP, H + b * NP, error + b * NP, t, b);
+      }
+    }
   }
 
   // weight[b] E[b] is what the weights into the hidden layer learn from: E, where the draws have not left it already.
@@ -122,7 +120,7 @@ struct Update {
     float* E = w.E + b * NP;
     const Lanes one = all(1.f);
     for (int j = 0; j < NP; j += LANES) {
-      const Lanes h = where(load(H + j), one), p = load(P + j), out = load(W_out + j);
+      const Lanes h = only(-load(H + j), one), p = load(P + j), out = load(W_out + j);
       Lanes e = {};
       if constexpr (RULE == Rule::boltzmann) e = h;
       if constexpr (RULE == Rule::straight_through) e = out * p * (one - p);
@@ -180,7 +178,7 @@ double Update<RULE, RECORD>::run(float* params, float* m, float* v, const Number
   // Sample H.
   if constexpr (CHAIN) explore_chain(params + z.W_rec());
   else
-    for (int b = 0; b < B; b++) first_draws<LAST>(b, (LAST == Beside::error ? w.E : w.P) + b * NP);
+    for (int b = 0; b < B; b++) draws<LAST>(w.drive + b * NP, w.H + b * NP, (LAST == Beside::error ? w.E : w.P) + b * NP, 0, b);
 
   // Sample A, ask the critic, observe R. Loops without branches: which way they would go is a coin's matter.
   float u[MAX_BATCH], V[MAX_BATCH] = {}, pi[MAX_BATCH];
@@ -263,7 +261,7 @@ double Update<RULE, RECORD>::run(float* params, float* m, float* v, const Number
   }
   for (int j = 0; j < NP; j += LANES) {
     Lanes g = {};
-    for (int b = 0; b < B; b++) g += where(load(H + b * NP + j), all(e_out[b]));
+    for (int b = 0; b < B; b++) g += only(-load(H + b * NP + j), all(e_out[b]));
     adam.step(z.W_out() + j, g, rate_output);
   }
   adam.step(z.b_out(), Lanes{std::accumulate(e_out, e_out + B, 0.f)}, rate_output);

@@ -23,7 +23,7 @@ INLINE Ints load(const int32_t* p) { Ints x; std::memcpy(&x, p, sizeof x); retur
 INLINE void store(float* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
 INLINE void store(int32_t* p, Ints x) { std::memcpy(p, &x, sizeof x); }
 INLINE Lanes all(float x) { return Lanes{} + x; }
-INLINE Lanes where(Ints bits, Lanes x) { return (Lanes)((Ints)x & -bits); }  // x times 0 or 1
+INLINE Lanes only(Ints mask, Lanes x) { return (Lanes)((Ints)x & mask); }  // zero where the mask is 0, x where it is -1
 
 INLINE Lanes root(Lanes x) {
   for (int l = 0; l < LANES; l++) x[l] = std::sqrt(x[l]);

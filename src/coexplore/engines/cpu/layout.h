@@ -80,18 +80,18 @@ inline size_t apart(size_t n) { return (n + 1023) / 1024 * 1024 + 128; }
 
 struct Workspace {
   size_t BP, NP, CP, D, N, steps, inputs;
-  Aligned<float> drive, P, E, tables, scratch, partial, total, hidden, back, weight, learned;
+  Aligned<float> drive, heard, P, E, tables, scratch, partial, total, hidden, back, weight, learned;
   float *params, *m, *v;
-  Aligned<int32_t> S, H, S_pattern, H_pattern, x_pattern, valid, unit;
+  Aligned<int32_t> S, H, S_pattern, H_pattern, x_pattern, is_unit, unit;
 
   explicit Workspace(const Shape& z)
-      : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP),
+      : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP), heard(BP * NP),
         P(BP * NP), E(steps * BP * NP), tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
         scratch(std::max(fours(D), OUTER_GROUPS) * PATTERNS * BLOCK * LANES), partial(inputs * OUTER_BLOCK * LANES),
         total(std::max(NP, CP)), hidden(BP * CP), back(BP * CP), weight(steps * BP), learned(3 * apart(z.end())),
         params(learned), m(params + apart(z.end())), v(m + apart(z.end())), S(BP * z.DP()), H((z.last() + 1) * BP * NP), S_pattern(BP * fours(D)), H_pattern(fours(N)),
-        x_pattern(steps * BP / 4 * inputs), valid(NP), unit(NP) {
-    std::fill(valid.data, valid + z.N, -1);
+        x_pattern(steps * BP / 4 * inputs), is_unit(NP), unit(NP) {
+    std::fill(is_unit.data, is_unit + z.N, -1);
     for (size_t j = 0; j < NP; j++) unit[j] = (int32_t)j;
   }
 };

@@ -72,7 +72,7 @@ inline float dot(const float* x, const float* y, int width) {
 
 inline float dot(const int32_t* bits, const float* y, int width) {
   Lanes a = {};
-  for (int j = 0; j < width; j += LANES) a += where(load(bits + j), load(y + j));
+  for (int j = 0; j < width; j += LANES) a += only(-load(bits + j), load(y + j));
   return sum(a);
 }
 
