@@ -112,7 +112,7 @@ def _train(words: list[str]) -> int:
 
 def _say_what_is_missing() -> None:
     for name in engines.TITLES:
-        if why := engines.find(name).missing():
+        if (why := engines.find(name).missing()) and why != engines.NO_GPU:
             print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)
 
 

@@ -7,6 +7,8 @@ An engine is a module with
     finish(state)            the Results of a group whose updates are all done
     supports(run)            None, or why it cannot train this run
     missing()                None, or why it cannot train anything on this machine
+    params(state)            the parameters of every run of a group, now
+    tensors(state)           a state as named arrays; restore(runs, tensors) goes on from them bit for bit
 A state has `runs`, `done` (updates so far) and `reward` (of each run, over the last advance).
 Nothing outside the Run changes a result: not the grouping, not how the updates are cut into advances.
 """
@@ -19,9 +21,12 @@ from coexplore.run import Run
 
 # In the order in which `auto` tries them.
 TITLES = {
+    "cuda": "CUDA: what cpu trains, up to 128 units in batches of 16, hundreds of runs at a time on an NVIDIA GPU",
     "cpu": "C++: one hidden layer of binary units on the multiplexer, several times faster",
     "xla": "JAX: any rule, any task, on whatever device JAX has",
 }
+
+NO_GPU = "there is no NVIDIA GPU"  # nothing to tell a person about who did not ask for one
 
 
 def find(name: str) -> ModuleType:
