@@ -152,6 +152,7 @@ def emulated(gpu, monkeypatch):
     monkeypatch.setattr(device, "Gpu", gpu)
     monkeypatch.setattr(device, "able", lambda: [0])
     monkeypatch.setattr(device, "multiprocessors", lambda: 132)
+    monkeypatch.setattr(device, "holds", lambda shape: True)
     monkeypatch.setattr(gpu, "backwards", False)
     return gpu
 
@@ -304,6 +305,16 @@ def test_it_says_what_it_does_not_take():
     ):
         assert cuda.supports(run)
     assert all(cuda.supports(run) is None for run in (*EVERY_RULE, Run(), Run(hidden=(128,))))
+
+
+def test_a_gpu_with_little_shared_memory_is_left_the_smaller_layers(monkeypatch):
+    monkeypatch.setattr(device, "_asked", lambda attribute: [99 * 1024])
+    monkeypatch.setattr(device, "able", lambda: [0])
+    monkeypatch.setattr(device, "multiprocessors", lambda: 128)
+    device.holds.cache_clear()
+    assert "shared memory for 128 units" in cuda.supports(Run(hidden=(128,)))
+    assert cuda.supports(Run(hidden=(64,))) is None
+    device.holds.cache_clear()
 
 
 def test_without_a_gpu_it_says_so_and_nothing_else_is_said(monkeypatch, capsys):

@@ -73,7 +73,10 @@ def supports(run: Run) -> str | None:
         f"it takes at most {MOST_BITS} address bits": run.task.bits > MOST_BITS,
         f"it takes at most {MOST_STEPS} steps": steps(run) > MOST_STEPS,
     }
-    return next((reason for reason, holds in refused.items() if holds), None)
+    reason = next((reason for reason, applies in refused.items() if applies), None)
+    if reason is None and not device.holds(_shape([run])):
+        return f"this GPU has too little shared memory for {run.hidden[0]} units"
+    return reason
 
 
 def groups(runs: list[Run]) -> list[list[Run]]:

@@ -21,7 +21,7 @@ from coexplore.fields import FieldError
 
 SOURCES = Path(__file__).parent
 OLDEST = 8  # compute capability: the matrix instructions are Ampere's
-MULTIPROCESSOR_COUNT, CAPABILITY_MAJOR = 16, 75  # of the driver's list of attributes
+MULTIPROCESSOR_COUNT, CAPABILITY_MAJOR, SHARED_MEMORY_OF_A_BLOCK = 16, 75, 97  # in the driver's list of attributes
 
 
 @functools.cache
@@ -61,7 +61,13 @@ def able() -> list[int]:
 @functools.cache
 def multiprocessors() -> int:
     """Of the smallest GPU that can train."""
-    return min(_asked(MULTIPROCESSOR_COUNT)[index] for index in able())
+    return min((_asked(MULTIPROCESSOR_COUNT)[index] for index in able()), default=1)
+
+
+@functools.cache
+def holds(shape: Shape) -> bool:
+    """Whether a block of this shape has room on every GPU that can train."""
+    return all(_asked(SHARED_MEMORY_OF_A_BLOCK)[index] >= shape.shared for index in able())
 
 
 @functools.cache
