@@ -26,3 +26,4 @@ check: setup
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/cuda_speed.py

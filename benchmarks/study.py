@@ -29,7 +29,9 @@ def main() -> None:
         wanted = runs(["headline"], *SCALES["paper"])
         study(wanted, "cpu", threads=1, store=folder)
         whole = time.perf_counter() - began
-        print(f"{len(wanted)} runs at full length: {whole:.1f} s on one core, {100 * spent / whole:.2f} % of it in snapshots")
+        print(
+            f"{len(wanted)} runs at full length: {whole:.1f} s on one core, {100 * spent / whole:.2f} % of it in snapshots"
+        )
         words = ["reproduce", "headline", "--engine", "cpu", "--store", folder, "--out", folder]
         began = time.perf_counter()
         subprocess.run([Path(sys.executable).parent / "coexplore", *words], check=True, stdout=subprocess.DEVNULL)
