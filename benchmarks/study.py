@@ -30,7 +30,7 @@ def main() -> None:
         study(wanted, "cpu", threads=1, store=folder)
         whole = time.perf_counter() - began
         print(
-            f"{len(wanted)} runs at full length: {whole:.1f} s on one core, of which snapshots {100 * spent / whole:.2f} %"
+            f"{len(wanted)} runs at full length: {whole:.1f} s on one core, snapshots {100 * spent / whole:.2f} % of it"
         )
         words = ["reproduce", "headline", "--engine", "cpu", "--store", folder, "--out", folder]
         began = time.perf_counter()

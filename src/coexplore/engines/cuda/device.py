@@ -67,9 +67,11 @@ def multiprocessors() -> int:
 @functools.cache
 def name() -> str:
     """Of the first GPU that can train."""
-    import cupy
-
-    return cupy.cuda.runtime.getDeviceProperties(able()[0])["name"].decode()
+    if not able():
+        return "none"
+    text = ctypes.create_string_buffer(100)
+    ctypes.CDLL("libcuda.so.1").cuDeviceGetName(text, len(text), able()[0])
+    return text.value.decode()
 
 
 @functools.cache
