@@ -67,8 +67,6 @@ def multiprocessors() -> int:
 @functools.cache
 def name() -> str:
     """Of the first GPU that can train."""
-    if not able():
-        return "none"
     text = ctypes.create_string_buffer(100)
     ctypes.CDLL("libcuda.so.1").cuDeviceGetName(text, len(text), able()[0])
     return text.value.decode()
