@@ -14,7 +14,7 @@ setup: .venv/ready
 	@touch $@
 
 demo: setup
-	$(BIN)/coexplore train boltzmann recurrent reinforce ste unbiased-weight-max --units 64 --seeds 5 --out demo
+	$(BIN)/coexplore reproduce headline --store demo/runs --out demo
 
 test: setup
 	$(BIN)/pytest
