@@ -55,8 +55,8 @@ template <int NV>
 INLINE void make_tables(const float* W, int D, int width, int column, float scale, float* tables) {
   const int Q = fours(D);
   make_tables<NV>(Q, tables, [&](int g, int k, int j) INLINE_LAMBDA {
-    const int i = g + k * Q;
-    return i < D ? all(scale) * load(W + i * width + column + LANES * j) : Lanes{};
+    const int i = g + k * Q;  // no branch for rows past the last: any row, times zero
+    return all(i < D ? scale : 0.f) * load(W + std::min(i, D - 1) * width + column + LANES * j);
   });
 }
 
