@@ -128,6 +128,7 @@ inline void barrier() {
   emulated::block.fibers[emulated::block.current].waiting = true;
   emulated::hand_over();
 }
+inline void only_here() {}
 inline unsigned char* shared_memory() { return emulated::block.memory; }
 inline u32 shared_address(const void* p) { return (u32)((const unsigned char*)p - emulated::block.memory); }
 

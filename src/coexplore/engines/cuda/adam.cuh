@@ -33,14 +33,14 @@ struct Adam {
     return m * reciprocal(square_root(v) + epsilon);
   }
 
-  DEVICE void step(Single& x, float g, float alpha) const { x.p = fmaf(alpha * gain, direction(g, x.m, x.v), x.p); }
+  // Steps are given the rate alpha gain.
+  DEVICE void step(Single& x, float g, float rate) const { x.p = fmaf(rate, direction(g, x.m, x.v), x.p); }
 
   // Two neighbouring weights of a fragment, `high` + `low`; their moments are (m, m, v, v).
-  DEVICE void step(u32& high, u32& low, float g_0, float g_1, float4& moments, float alpha) const {
+  DEVICE void step(u32& high, u32& low, float g_0, float g_1, float4& moments, float rate) const {
     float h_0, h_1, l_0, l_1;
     unpack(high, h_0, h_1);
     unpack(low, l_0, l_1);
-    const float rate = alpha * gain;
     split(fmaf(rate, direction(g_0, moments.x, moments.z), h_0 + l_0),
           fmaf(rate, direction(g_1, moments.y, moments.w), h_1 + l_1), high, low);
   }

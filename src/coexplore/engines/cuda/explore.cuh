@@ -4,18 +4,17 @@
 
 constexpr float NEVER = 1e30f;  // what -log2(e) times the drive is for a unit that never fires
 
-// One warp, lane i for input i of all episodes; an update ahead of its use.
+// One warp, lane i for input i of all episodes.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::sample_states(u32 t) {
-  const u32 word = random_words(lane, t, seed, STATES).x[0], b = lane % 16, k = settings.bits;
-  const u32 zero = settings.signed_inputs ? ONE | 0x8000u : 0u, flip = zero ^ ONE;
-  u32* to = (u32*)(memory + Z::AT_S + t % 4 * Z::S_BYTES + lane * ROW_BYTES);
+  const u32 word = random_words(lane, t, seed, STATES).x[0] & 0xFFFFu, b = lane % 16, k = settings.bits;
+  const u32 zero = settings.signed_inputs ? ONE | 0x8000u : 0u, flip = zero ^ ONE;  // what 0 is; what 1 changes of it
+  u32* to = (u32*)(memory + Z::AT_S + t % TURNS * Z::S_BYTES + lane * ROW_BYTES);
   if (lane < k + (1 << k) || lane == BIAS) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-      const u32 low = word >> (2 * i) & 1, high = word >> (2 * i + 1) & 1;
-      const u32 pair = (zero ^ flip * low) | (zero ^ flip * high) << 16;
-      to[i / 4 * (Z::S_HALF / 4) + i % 4] = lane == BIAS ? ONE | ONE << 16 : pair;
+      const u32 two = word >> (2 * i), apart = (two | two << 15) & 0x10001u;  // two bits, one in each half of a word
+      to[i / 4 * (Z::S_HALF / 4) + i % 4] = lane == BIAS ? ONE | ONE << 16 : (zero | zero << 16) ^ flip * apart;
     }
   }
   u32 address = 0;
@@ -44,8 +43,8 @@ DEVICE void affine(const u32 (&weights)[2][4], const u32 (&s)[2][4], float (&x)[
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::read_states(u32 t) {
   u32 s[2][4];
-  load_matrices_transposed(s[0], inputs(t));
-  load_matrices_transposed(s[1], inputs(t) + PAIR_BYTES);
+  load_matrices_transposed(s[0], inputs(t) + for_x(Z::S_HALF));
+  load_matrices_transposed(s[1], inputs(t) + for_x(Z::S_HALF) + PAIR_BYTES);
   if (RECORD) record_states(t);
   if (owner) {
 #pragma unroll
@@ -63,11 +62,16 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
     if (!has_critic_tile(n)) break;
     float x[4], value[4];
     affine(V[n], s, x);
+    if (tanh) {
+      only_here();
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-      hidden[n][k] = tanh ? 1.f - 2.f * reciprocal(1.f + exp2_(2.f * LOG2E * x[k])) : fmaxf(x[k], 0.f);
-      value[k] = hidden[n][k] * w[n].p;
+      for (int k = 0; k < 4; k++) hidden[n][k] = 1.f - 2.f * reciprocal(1.f + exp2_(2.f * LOG2E * x[k]));
+    } else {
+#pragma unroll
+      for (int k = 0; k < 4; k++) hidden[n][k] = fmaxf(x[k], 0.f);
     }
+#pragma unroll
+    for (int k = 0; k < 4; k++) value[k] = hidden[n][k] * w[n].p;
     const float sum = sum_units(value, lane);
     if (!(lane & 4)) partial_value(t)[critic_tile(n) * 16 + episode_of(lane)] = sum;
   }
@@ -95,7 +99,7 @@ DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
   float sum[SUMS][Z::TILES][2][4] = {};
   u32 h[Z::DEPTH][4];
 #pragma unroll
-  for (int d = 0; d < Z::DEPTH; d++) load_matrices_transposed(h[d], activity() + d * PAIR_BYTES);
+  for (int d = 0; d < Z::DEPTH; d++) load_matrices_transposed(h[d], activity() + for_x(Z::H_HALF) + d * PAIR_BYTES);
 #pragma unroll
   for (int d = 0; d < Z::DEPTH; d++)
 #pragma unroll
@@ -167,23 +171,26 @@ DEVICE void Training<Z, RECORD>::explore(u32 t) {
 // W_out^T H as a sum for each tile.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::vote(u32 t) {
+  if (!owner) return;
+  float sum[Z::TILES];
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) {
-    if (!owner) break;
     float h[4];
     unpack(H[n][0], h[0], h[1]);
     unpack(H[n][1], h[2], h[3]);
 #pragma unroll
     for (int k = 0; k < 4; k++) h[k] *= W_out[n].p;
-    const float sum = sum_units(h, lane);
-    if (!(lane & 4)) partial_out(t)[tile(n) * 16 + episode_of(lane)] = sum;
+    sum[n] = sum_units(h, lane);
   }
+  if (lane & 4) return;
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) partial_out(t)[tile(n) * 16 + episode_of(lane)] = sum[n];
 }
 
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::record_states(u32 t) {
   if (thread_index() >= INPUTS) return;
-  const u32* from = (const u32*)(memory + Z::AT_S + t % 4 * Z::S_BYTES + lane * ROW_BYTES);
+  const u32* from = (const u32*)(memory + Z::AT_S + t % TURNS * Z::S_BYTES + lane * ROW_BYTES);
   for (int i = 0; i < 8; i++) {
     const u32 pair = from[i / 4 * (Z::S_HALF / 4) + i % 4];
     unpack(pair, draws.s[2 * i * INPUTS + lane], draws.s[(2 * i + 1) * INPUTS + lane]);

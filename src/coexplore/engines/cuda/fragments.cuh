@@ -35,16 +35,22 @@ DEVICE void from_stored(u32 x, u32 y, u32& high, u32& low) {
   low = x >> 16 | (y & 0xFFFF0000u);
 }
 
-// E for a gradient, with every row brought near 1 by a power of two; returns what undoes that, divided by the batch of 16.
-DEVICE float as_rows(const float (&e)[4], u32 (&f)[4]) {
+// E for a gradient, with every row brought near 1 by a power of two; `down` undoes that, and divides by the batch of 16.
+struct Rows {
+  u32 f[4];
+  float down;
+};
+DEVICE Rows as_rows(const float (&e)[4]) {
+  Rows rows;
   float largest = fmaxf(fmaxf(fabsf(e[0]), fabsf(e[1])), fmaxf(fabsf(e[2]), fabsf(e[3])));
   largest = fmaxf(largest, shuffle_xor(largest, 1));
   largest = fmaxf(largest, shuffle_xor(largest, 2));
   const u32 exponent = bits(largest) & 0x7F800000u;
   const float up = from_bits(0x7F000000u - exponent);
-  split(e[0] * up, e[1] * up, f[0], f[1]);
-  split(e[2] * up, e[3] * up, f[2], f[3]);
-  return from_bits(exponent) * (1 / 16.f);
+  split(e[0] * up, e[1] * up, rows.f[0], rows.f[1]);
+  split(e[2] * up, e[3] * up, rows.f[2], rows.f[3]);
+  rows.down = from_bits(exponent) * (1 / 16.f);
+  return rows;
 }
 
 // Sum over the units of a tile. The lanes without bit 2 get the sum of the episode `episode_of(lane)`.

@@ -11,6 +11,9 @@ DEVICE u32 thread_index() { return threadIdx.x; }
 DEVICE u32 block_index() { return blockIdx.x; }
 DEVICE void barrier() { __syncthreads(); }
 
+// In one side of a choice: keeps the compiler from working both sides out and taking one.
+DEVICE void only_here() { asm volatile(""); }
+
 extern __shared__ __align__(128) unsigned char dynamic_memory[];
 DEVICE unsigned char* shared_memory() { return dynamic_memory; }
 

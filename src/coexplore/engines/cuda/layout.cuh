@@ -9,9 +9,9 @@
 // and so come back bit for bit; the others are floats. A critic narrower than 64, or none, is one with zeros: a unit without
 // outgoing weight gets no gradient. Units beyond the run's own never fire.
 //
-// In shared memory, while it trains (activity as in fragments.cuh; [4] and [2] are turns, by update):
+// In shared memory, while it trains (activity as in fragments.cuh; [8] and [2] are turns, by update):
 //
-//     S [4] | H [2] | partial sums of the output [2][U / 8][16] | of the critic [2][8][16] | answers [4][16] | Settings | moments
+//     S [8] | H [2] | partial sums of the output [2][U / 8][16] | of the critic [2][8][16] | answers [8][16] | Settings | moments
 //
 // A warp owns TILES tiles of eight units, and its share of the critic's eight tiles.
 #pragma once
@@ -21,6 +21,7 @@ enum class Family { independent, boltzmann, recurrent };
 enum Rule { REINFORCE, STRAIGHT_THROUGH, UNBIASED_WEIGHT_MAX, EXPECTED_WEIGHT_MAX };  // of the independent family
 
 constexpr int B = 16, TILE = 8, CRITIC = 64, INPUTS = 24, BIAS = 20, INPUT_TILES = INPUTS / TILE, MAX_BITS = 4;
+constexpr u32 AHEAD = 4, TURNS = 2 * AHEAD;  // updates whose states are sampled at a time, a warp for each; kept of them
 
 // A number that moves in a straight line through the training.
 struct Linear {
@@ -63,8 +64,8 @@ struct Shape {
 
   // Shared memory, in bytes.
   static constexpr int S_HALF = 32 * 16, H_HALF = DEPTH * 16 * 16, S_BYTES = 2 * S_HALF, H_BYTES = 2 * H_HALF;
-  static constexpr int AT_S = 0, AT_H = AT_S + 4 * S_BYTES, AT_OUT = AT_H + (CHAIN ? 2 * H_BYTES : 0);
+  static constexpr int AT_S = 0, AT_H = AT_S + TURNS * S_BYTES, AT_OUT = AT_H + (CHAIN ? 2 * H_BYTES : 0);
   static constexpr int AT_VALUE = AT_OUT + 2 * UNIT_TILES * 64, AT_ANSWER = AT_VALUE + 2 * CRITIC_TILES * 64;
-  static constexpr int AT_SETTINGS = AT_ANSWER + 4 * 64, AT_MOMENTS = AT_SETTINGS + 128;
+  static constexpr int AT_SETTINGS = AT_ANSWER + TURNS * 64, AT_MOMENTS = AT_SETTINGS + 128;
   static constexpr int SHARED = AT_MOMENTS + (MOMENTS_IN_REGISTERS ? 0 : PAIRS * THREADS * 16);
 };

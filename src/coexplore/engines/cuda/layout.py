@@ -66,7 +66,7 @@ class Shape:
         activity = 2 * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
         pairs = self.tiles * (3 + self.chain * self.units // 8) + 3 * -(-8 // self.warps)
         moments = 0 if pairs <= MOST_PAIRS_IN_REGISTERS else 16 * pairs * self.threads
-        return 4 * 1024 + activity + 128 * (self.units // 8) + 128 * 8 + 4 * 64 + 128 + moments
+        return 8 * 1024 + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128 + moments
 
 
 def family(run: Run) -> str:
@@ -87,10 +87,11 @@ def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     if kind == "independent":
         return Shape(kind, units, 1, 2 if units <= 64 else 1)
     if units == 128:
-        return Shape(kind, units, 2, 1)
-    if units == 64 and runs > 2 * multiprocessors:
-        return Shape(kind, units, 2, 3)
-    return Shape(kind, units, 1, {96: 1, 64: 2}.get(units, 3))
+        return Shape(kind, units, 2 if kind == "boltzmann" else 1, 1)
+    if units == 64:  # a block alone on its multiprocessor may have all the registers it likes
+        tiles, blocks = (1, 1) if runs <= multiprocessors else (1, 2) if runs <= 2 * multiprocessors else (2, 3)
+        return Shape(kind, units, tiles, blocks)
+    return Shape(kind, units, 1, 1 if units == 96 else 3)
 
 
 def settings(run: Run) -> np.ndarray:

@@ -22,10 +22,34 @@ DEVICE void Training<Z, RECORD>::update(u32 t, float span) {
   read_states(t);
   explore(t);
   vote(t);
-  if (warp == Z::WARPS - 1) sample_states(t + 1);
-  const float u = uniform(random_words(lane % 16, t, seed, ACTION).x[0]);
+  if ((t + 1) % AHEAD == 0 && warp < AHEAD) sample_states(t + 1 + warp);
+  const Prepared now = prepare(t);
   barrier();
-  learn(t, u);
+  learn(t, now);
+}
+
+// V(s) of the episode lane % 16.
+template <class Z, bool RECORD>
+DEVICE float Training<Z, RECORD>::value(u32 t) const {
+  float sum = w_0.p;
+#pragma unroll
+  for (int i = 0; i < Z::CRITIC_TILES; i++) sum += partial_value(t)[i * 16 + lane % 16];
+  return sum;
+}
+
+// The critic's sums are there after the barriers of a chain; without one they are not yet.
+template <class Z, bool RECORD>
+DEVICE Prepared Training<Z, RECORD>::prepare(u32 t) const {
+  const Adam adam(t + 1);
+  return Prepared{adam,
+                  adam.gain * settings.rate_hidden.at(progress),
+                  adam.gain * settings.rate_output.at(progress),
+                  adam.gain * settings.rate_critic.at(progress),
+                  uniform(random_words(lane % 16, t, seed, ACTION).x[0]),
+                  settings.signed_rewards ? -1.f : 0.f,
+                  Z::CHAIN ? value(t) : 0.f,
+                  answers(t)[lane % 16] != 0,
+                  settings.centre_reward != 0};
 }
 
 // What unit (n, row) learns from in episode k, signal included: W += alpha S E^T.
@@ -44,24 +68,22 @@ DEVICE float Training<Z, RECORD>::credit(int n, int k, const Episodes& episodes)
 }
 
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::learn(u32 t, float u) {
+DEVICE void Training<Z, RECORD>::learn(u32 t, const Prepared& now) {
   // The action, the reward and the critic's error of the episode lane % 16, the same in every warp.
   const u32 b = lane % 16;
-  float x = b_out.p, value = w_0.p;
+  float x = b_out.p;
 #pragma unroll
   for (int i = 0; i < Z::UNIT_TILES; i++) x += partial_out(t)[i * 16 + b];
-#pragma unroll
-  for (int i = 0; i < Z::CRITIC_TILES; i++) value += partial_value(t)[i * 16 + b];
   const float pi = sigmoid(x);
-  const bool fires = u < pi, correct = fires == (answers(t)[b] != 0);
-  const float a = fires ? 1.f : 0.f, R = correct ? 1.f : (settings.signed_rewards ? -1.f : 0.f), delta = R - value;
+  const bool fires = now.u < pi, correct = fires == now.answer;
+  const float a = fires ? 1.f : 0.f, R = correct ? 1.f : now.wrong, delta = R - (Z::CHAIN ? now.value : value(t));
   right += correct;
-  if (RECORD && thread_index() < 16) draws.u_a[b] = u, draws.a[b] = a;
+  if (RECORD && thread_index() < 16) draws.u_a[b] = now.u, draws.a[b] = a;
 
   // The same for the four episodes that this lane has of a tile.
   Episodes episodes;
   spread(delta, lane, episodes.delta);
-  spread(settings.centre_reward ? delta : R, lane, episodes.signal);
+  spread(now.centred ? delta : R, lane, episodes.signal);
   spread(a - pi, lane, episodes.error);
   if (Z::FAMILY == Family::independent && settings.rule >= UNBIASED_WEIGHT_MAX) {
     spread(a, lane, episodes.a);
@@ -73,45 +95,47 @@ DEVICE void Training<Z, RECORD>::learn(u32 t, float u) {
 #pragma unroll
     for (int k = 0; k < 4; k++) e[n][k] = credit(n, k, episodes);
 
-  const Adam adam(t + 1);
-  adam.step(b_out, mean(delta * (a - pi)), settings.rate_output.at(progress));
-  adam.step(w_0, mean(delta), settings.rate_critic.at(progress));
-  learn_critic(adam, t, episodes);
-  if (Z::FAMILY == Family::recurrent) learn_recurrent(adam, episodes, e);
-  if (owner) learn_hidden(adam, t, episodes, e);
+  now.adam.step(b_out, mean(delta * (a - pi)), now.rate_output);
+  now.adam.step(w_0, mean(delta), now.rate_critic);
+  learn_critic(now, t, episodes);
+  if (Z::FAMILY == Family::recurrent) learn_recurrent(now, episodes, e);
+  if (owner) learn_hidden(now, t, episodes, e);
 }
 
 // The step of the two weights that this lane has in a tile of inputs; `odd` says which half of the fragment that is.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::climb(const Adam& adam, u32 (&weights)[4], int odd, int pair, float g_0, float g_1,
-                                       float alpha) {
+                                       float rate) {
   float4 x = moment(pair);
-  adam.step(weights[2 * odd], weights[2 * odd + 1], g_0, g_1, x, alpha);
+  adam.step(weights[2 * odd], weights[2 * odd + 1], g_0, g_1, x, rate);
   set_moment(pair, x);
 }
 
-// The weights between S and a tile, from the tile's E as rows.
+// The weights between S and a tile, from the tile's E.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::climb_inputs(const Adam& adam, u32 (&weights)[2][4], int pair, const u32 (&s)[2][4],
-                                              const float (&e)[4], float alpha) {
-  u32 f[4];
-  const float down = as_rows(e, f);
+                                              const Rows& rows, float rate) {
 #pragma unroll
   for (int i = 0; i < INPUT_TILES; i++) {
     float g[4] = {0, 0, 0, 0};
-    mma(g, f, s[i / 2][i % 2], s[i / 2][i % 2 + 2]);
-    climb(adam, weights[i / 2], i % 2, pair + i, down * (g[0] + g[2]), down * (g[1] + g[3]), alpha);
+    mma(g, rows.f, s[i / 2][i % 2 * 2], s[i / 2][i % 2 * 2 + 1]);
+    climb(adam, weights[i / 2], i % 2, pair + i, rows.down * (g[0] + g[2]), rows.down * (g[1] + g[3]), rate);
   }
+}
+
+// S for the gradient of a tile.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::load_inputs(u32 t, u32 (&s)[2][4]) const {
+  load_matrices(s[0], inputs(t) + for_gradient(Z::S_HALF));
+  load_matrices(s[1], inputs(t) + for_gradient(Z::S_HALF) + PAIR_BYTES);
 }
 
 // Ascent on delta V(s).
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::learn_critic(const Adam& adam, u32 t, const Episodes& episodes) {
-  const float alpha = settings.rate_critic.at(progress);
-  const bool tanh = settings.tanh_critic;
+DEVICE void Training<Z, RECORD>::learn_critic(const Prepared& now, u32 t, const Episodes& episodes) {
   u32 s[2][4];
-  load_matrices(s[0], inputs(t));
-  load_matrices(s[1], inputs(t) + PAIR_BYTES);
+  load_inputs(t, s);
+  const bool tanh = settings.tanh_critic;
 #pragma unroll
   for (int n = 0; n < Z::CRITIC_SHARE; n++) {
     if (!has_critic_tile(n)) break;
@@ -122,106 +146,106 @@ DEVICE void Training<Z, RECORD>::learn_critic(const Adam& adam, u32 t, const Epi
       back[k] = episodes.delta[k] * w[n].p * slope;
       forward[k] = episodes.delta[k] * x;
     }
-    climb_inputs(adam, V[n], Z::V_PAIRS + n * INPUT_TILES, s, back, alpha);
-    adam.step(w[n], sum_episodes(forward) * (1 / 16.f), alpha);
+    climb_inputs(now.adam, V[n], Z::V_PAIRS + n * INPUT_TILES, s, as_rows(back), now.rate_critic);
+    now.adam.step(w[n], sum_episodes(forward) * (1 / 16.f), now.rate_critic);
   }
 }
 
 // Everything into and out of the hidden units but Algorithm 2's W_rec; Algorithm 1's W_rec is not trained on its diagonal.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::learn_hidden(const Adam& adam, u32 t, const Episodes& episodes,
+DEVICE void Training<Z, RECORD>::learn_hidden(const Prepared& now, u32 t, const Episodes& episodes,
                                               const Errors& e) {
-  const float alpha = settings.rate_hidden.at(progress), alpha_out = settings.rate_output.at(progress);
-  if (Z::FAMILY == Family::boltzmann) learn_boltzmann(adam, alpha, e);
+  Rows rows[Z::TILES];
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) rows[n] = as_rows(e[n]);
+  if (Z::FAMILY == Family::boltzmann) learn_boltzmann(now, rows);
   u32 s[2][4];
-  load_matrices(s[0], inputs(t));
-  load_matrices(s[1], inputs(t) + PAIR_BYTES);
+  load_inputs(t, s);
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) {
-    climb_inputs(adam, W[n], Z::W_PAIRS + n * INPUT_TILES, s, e[n], alpha);
+    climb_inputs(now.adam, W[n], Z::W_PAIRS + n * INPUT_TILES, s, rows[n], now.rate_hidden);
     float h[4];
     unpack(H[n][0], h[0], h[1]);
     unpack(H[n][1], h[2], h[3]);
 #pragma unroll
     for (int k = 0; k < 4; k++) h[k] *= episodes.delta[k] * episodes.error[k];
-    adam.step(W_out[n], sum_episodes(h) * (1 / 16.f), alpha_out);
+    now.adam.step(W_out[n], sum_episodes(h) * (1 / 16.f), now.rate_output);
   }
 }
 
-// W_rec += alpha c E H^T off the diagonal.
+// W_rec += alpha c E H^T off the diagonal. No branches: they would make the steps of the tiles wait for one another.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::learn_boltzmann(const Adam& adam, float alpha, const Errors& e) {
-  u32 f[Z::TILES][4], h[4];
-  float down[Z::TILES];
-#pragma unroll
-  for (int n = 0; n < Z::TILES; n++) down[n] = c * as_rows(e[n], f[n]);
+DEVICE void Training<Z, RECORD>::learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]) {
+  const float other_0 = row == 2 * column ? 0.f : 1.f, other_1 = row == 2 * column + 1 ? 0.f : 1.f;
+  u32 h[4];
 #pragma unroll
   for (int i = 0; i < Z::REC_TILES; i++) {
-    if (i % 2 == 0) load_matrices(h, activity() + i / 2 * PAIR_BYTES);
+    if (i % 2 == 0) load_matrices(h, activity() + for_gradient(Z::H_HALF) + i / 2 * PAIR_BYTES);
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
       float g[4] = {0, 0, 0, 0};
-      mma(g, f[n], h[i % 2], h[i % 2 + 2]);
+      mma(g, rows[n].f, h[i % 2 * 2], h[i % 2 * 2 + 1]);
+      const float down = c * rows[n].down;
       const bool diagonal = i == tile(n);
-      const float g_0 = diagonal && row == 2 * column ? 0.f : down[n] * (g[0] + g[2]);
-      const float g_1 = diagonal && row == 2 * column + 1 ? 0.f : down[n] * (g[1] + g[3]);
-      climb(adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, n * Z::REC_TILES + i, g_0, g_1, alpha);
+      const float down_0 = diagonal ? down * other_0 : down, down_1 = diagonal ? down * other_1 : down;
+      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, n * Z::REC_TILES + i, down_0 * (g[0] + g[2]),
+            down_1 * (g[1] + g[3]), now.rate_hidden);
     }
   }
 }
 
 // W_rec += alpha c sum_s lambda^(T-s) E_(s) H_(s-1)^T, from the last step back; `e` becomes the sum of the decayed E_(s).
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::learn_recurrent(const Adam& adam, const Episodes& episodes, Errors& e) {
-  float g[Z::TILES][Z::UNIT_TILES][2] = {}, now[Z::TILES][4], decay = 1.f;
+DEVICE void Training<Z, RECORD>::learn_recurrent(const Prepared& now, const Episodes& episodes, Errors& e) {
+  float g[Z::TILES][Z::UNIT_TILES][2] = {}, error[Z::TILES][4], decay = 1.f;
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++)
 #pragma unroll
-    for (int k = 0; k < 4; k++) now[n][k] = e[n][k];
+    for (int k = 0; k < 4; k++) error[n][k] = e[n][k];
 #pragma unroll 1
   for (u32 s = steps;; s--) {
-    if (owner) add_outer(now, g);
+    if (owner) add_outer(error, g);
     if (s == 1) break;
     decay *= settings.decay;
     u32 before[Z::TILES][2] = {};
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
       if (!owner) break;
-      const float4 error = kept_errors[kept(s - 1, n)];
+      const float4 x = kept_errors[kept(s - 1, n)];
       const uint2 h = kept_activity[kept(s - 1, n)];
       before[n][0] = h.x, before[n][1] = h.y;
-      const float errors[4] = {error.x, error.y, error.z, error.w};
+      const float errors[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-      for (int k = 0; k < 4; k++) now[n][k] = decay * episodes.signal[k] * errors[k], e[n][k] += now[n][k];
+      for (int k = 0; k < 4; k++) error[n][k] = decay * episodes.signal[k] * errors[k], e[n][k] += error[n][k];
     }
     publish(before);
     barrier();
   }
   if (!owner) return;
-  const float alpha = settings.rate_hidden.at(progress);
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++)
 #pragma unroll
     for (int i = 0; i < Z::REC_TILES; i++)
-      climb(adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, n * Z::REC_TILES + i, c * g[n][i][0], c * g[n][i][1], alpha);
+      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, n * Z::REC_TILES + i, c * g[n][i][0], c * g[n][i][1],
+            now.rate_hidden);
 }
 
 // g += E H^T with the H that was published last.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::add_outer(const Errors& e, float (&g)[Z::TILES][Z::UNIT_TILES][2]) {
-  u32 f[Z::TILES][4], h[4];
-  float down[Z::TILES];
+  Rows rows[Z::TILES];
+  u32 h[4];
 #pragma unroll
-  for (int n = 0; n < Z::TILES; n++) down[n] = as_rows(e[n], f[n]);
+  for (int n = 0; n < Z::TILES; n++) rows[n] = as_rows(e[n]);
 #pragma unroll
   for (int i = 0; i < Z::UNIT_TILES; i++) {
-    if (i % 2 == 0) load_matrices(h, activity() + i / 2 * PAIR_BYTES);
+    if (i % 2 == 0) load_matrices(h, activity() + for_gradient(Z::H_HALF) + i / 2 * PAIR_BYTES);
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
       float x[4] = {0, 0, 0, 0};
-      mma(x, f[n], h[i % 2], h[i % 2 + 2]);
-      g[n][i][0] = fmaf(down[n], x[0] + x[2], g[n][i][0]);
-      g[n][i][1] = fmaf(down[n], x[1] + x[3], g[n][i][1]);
+      mma(x, rows[n].f, h[i % 2 * 2], h[i % 2 * 2 + 1]);
+      g[n][i][0] = fmaf(rows[n].down, x[0] + x[2], g[n][i][0]);
+      g[n][i][1] = fmaf(rows[n].down, x[1] + x[3], g[n][i][1]);
     }
   }
 }

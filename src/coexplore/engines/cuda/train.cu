@@ -26,7 +26,7 @@ train(const Settings* settings, u32* weights, float* first, float* second, u32* 
   const u64 kept = (u64)(settings[run].steps - 1) * Z::UNITS * 4 * run, at = (u64)Z::LENGTH * run;
   Training<Z, GIVEN_RECORD> training(Draws{s, u, h, u_a, a}, errors + kept, activity + kept);
   training.load(weights + at, first + at, second + at);
-  if (training.warp == Z::WARPS - 1) training.sample_states(t);
+  if (training.warp < AHEAD) training.sample_states(t / AHEAD * AHEAD + training.warp);
   barrier();
 
   // Update i belongs to bin floor(i P / U); `phase` is i P mod U.

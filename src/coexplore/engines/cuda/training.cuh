@@ -11,6 +11,14 @@ struct Episodes {
   float delta[4], signal[4], error[4], a[4] = {}, odds[4] = {};
 };
 
+// What learning needs of the update under way and can be had before the last units are known.
+struct Prepared {
+  Adam adam;
+  float rate_hidden, rate_output, rate_critic;
+  float u, wrong, value;  // in the episode lane % 16: what A is drawn with, the reward of a wrong answer, V(s)
+  bool answer, centred;
+};
+
 template <class Z, bool RECORD>
 struct Training {
   // This thread's place.
@@ -54,27 +62,37 @@ struct Training {
   DEVICE void record_draws(int n, const Words& words, u32 s);
 
   using Errors = float[Z::TILES][4];
-  DEVICE void learn(u32 t, float u);
+  DEVICE Prepared prepare(u32 t) const;
+  DEVICE float value(u32 t) const;
+  DEVICE void learn(u32 t, const Prepared& now);
   DEVICE float credit(int n, int k, const Episodes& episodes) const;
-  DEVICE void learn_critic(const Adam& adam, u32 t, const Episodes& episodes);
-  DEVICE void learn_hidden(const Adam& adam, u32 t, const Episodes& episodes, const Errors& e);
-  DEVICE void learn_boltzmann(const Adam& adam, float alpha, const Errors& e);
-  DEVICE void learn_recurrent(const Adam& adam, const Episodes& episodes, Errors& e);
+  DEVICE void learn_critic(const Prepared& now, u32 t, const Episodes& episodes);
+  DEVICE void learn_hidden(const Prepared& now, u32 t, const Episodes& episodes, const Errors& e);
+  DEVICE void load_inputs(u32 t, u32 (&s)[2][4]) const;
+  DEVICE void learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]);
+  DEVICE void learn_recurrent(const Prepared& now, const Episodes& episodes, Errors& e);
   DEVICE void add_outer(const Errors& e, float (&g)[Z::TILES][Z::UNIT_TILES][2]);
-  DEVICE void climb_inputs(const Adam& adam, u32 (&weights)[2][4], int pair, const u32 (&s)[2][4], const float (&e)[4],
-                           float alpha);
-  DEVICE void climb(const Adam& adam, u32 (&weights)[4], int odd, int pair, float g_0, float g_1, float alpha);
+  DEVICE void climb_inputs(const Adam& adam, u32 (&weights)[2][4], int pair, const u32 (&s)[2][4], const Rows& rows,
+                           float rate);
+  DEVICE void climb(const Adam& adam, u32 (&weights)[4], int odd, int pair, float g_0, float g_1, float rate);
 
   // Where things are.
   DEVICE u32 tile(int n) const { return warp * Z::TILES + n; }
   DEVICE u32 critic_tile(int n) const { return warp * Z::CRITIC_SHARE + n; }
-  DEVICE bool has_critic_tile(int n) const { return critic_tile(n) < Z::CRITIC_TILES; }
-  DEVICE u32 rows_at(u32 at, u32 half_bytes) const { return at + (lane / 16) * half_bytes + (lane % 16) * ROW_BYTES; }
-  DEVICE u32 inputs(u32 t) const { return rows_at(base + Z::AT_S + t % 4 * Z::S_BYTES, Z::S_HALF); }
-  DEVICE u32 activity() const { return rows_at(base + Z::AT_H + turn * Z::H_BYTES, Z::H_HALF); }
+  DEVICE bool has_critic_tile(int n) const {
+    return Z::CRITIC_SHARE * Z::WARPS == Z::CRITIC_TILES || critic_tile(n) < Z::CRITIC_TILES;
+  }
+  // The row that this lane names of sixteen units in two halves of the batch, so that the words that make up the right side
+  // of a product come side by side: for X both octets of units of a half, for a gradient both halves of an octet.
+  DEVICE u32 for_x(u32 half_bytes) const { return lane / 16 * half_bytes + lane % 16 * ROW_BYTES; }
+  DEVICE u32 for_gradient(u32 half_bytes) const {
+    return lane / 8 % 2 * half_bytes + (lane / 16 * 8 + lane % 8) * ROW_BYTES;
+  }
+  DEVICE u32 inputs(u32 t) const { return base + Z::AT_S + t % TURNS * Z::S_BYTES; }
+  DEVICE u32 activity() const { return base + Z::AT_H + turn * Z::H_BYTES; }
   DEVICE float* partial_out(u32 t) const { return (float*)(memory + Z::AT_OUT) + t % 2 * (Z::UNIT_TILES * 16); }
   DEVICE float* partial_value(u32 t) const { return (float*)(memory + Z::AT_VALUE) + t % 2 * (Z::CRITIC_TILES * 16); }
-  DEVICE u32* answers(u32 t) const { return (u32*)(memory + Z::AT_ANSWER) + t % 4 * 16; }
+  DEVICE u32* answers(u32 t) const { return (u32*)(memory + Z::AT_ANSWER) + t % TURNS * 16; }
   DEVICE u32 kept(u32 s, int n) const { return ((s - 1) * Z::UNIT_TILES + tile(n)) * 32 + lane; }
   DEVICE float4 moment(int pair) const {
     if (Z::MOMENTS_IN_REGISTERS) return moments[Z::MOMENTS_IN_REGISTERS ? pair : 0];
