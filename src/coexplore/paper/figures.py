@@ -78,6 +78,11 @@ def find(name: str) -> Figure:
     return FIGURES[name]
 
 
+def heading(figure: Figure) -> str:
+    number = f"Figure {figure.name.removeprefix('fig').upper()}"
+    return f"{figure.title} (ours, not in the paper)" if figure.ours else f"{number}. {figure.title}"
+
+
 def _curves(**lines: Run) -> Lines:
     return {label: {0: [run]} for label, run in lines.items()}
 
