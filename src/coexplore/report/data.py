@@ -11,7 +11,7 @@ from coexplore import __version__
 from coexplore.paper.claims import verdicts
 from coexplore.paper.figures import SCALES
 from coexplore.paper.verdict import Verdict
-from coexplore.report.figures import figures, repeat
+from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside
 from coexplore.report.settings import Settings, short
 from coexplore.result import Result, bins
@@ -26,12 +26,14 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
     problems = [*problems, *(f"{r.run.digest[:12]}…: its curve does not fit its run" for r in results if not sound(r))]
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
+    drawn = figures(whole, settings, judged)
     return {
         "about": {**about(whole), "store": text(store), "problems": [text(line) for line in problems], "judged": judged},
         "claims": [_claim(one, judged) for one in verdicts(whole, judged)],
         "settings": settings.rows,
         "axes": settings.axes,
-        "figures": figures(whole, settings, judged),
+        "figures": drawn,
+        "untrained": untrained(drawn, judged),
         "inside": inside(whole, judged),
         "student": student_table(),
         "live": False,

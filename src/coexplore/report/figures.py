@@ -10,16 +10,25 @@ from coexplore.result import Result
 from coexplore.run import Run
 
 MOST_OTHERS = 12  # settings of no figure that are drawn unasked; all of them can be compared
-AXES = {"bars": "N, hidden units", "sweep": "c, strength of the coupling"}
 
 
 def figures(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
-    """Those of which something was trained, then whatever no figure has."""
+    """Those of which at least half was trained, then whatever no figure has."""
     evidence = Evidence(results, episodes)
     made = [one for figure in FIGURES.values() if (one := _figure(figure, evidence, settings))]
-    drawn = {line["places"][i][1] for one in made for line in one["lines"] for i in range(len(line["places"]))}
-    drawn |= {settings.place[run] for figure in FIGURES.values() for run in _settings(figure, episodes, settings)}
-    return made + _others([i for i in settings.place.values() if i not in drawn], settings)
+    known = {settings.place.get(run) for figure in FIGURES.values() for run in figure.settings(episodes)}
+    return made + _others([i for i in settings.place.values() if i not in known], settings)
+
+
+def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, Any]]:
+    """The other figures, with the command that would train them."""
+    names = {one["name"] for one in drawn}
+    usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
+    return [
+        {"title": heading(figure), "command": repeat(figure.name, episodes, usual)}
+        for figure in FIGURES.values()
+        if figure.name not in names
+    ]
 
 
 def repeat(name: str, episodes: int, seeds: int) -> str | None:
@@ -33,7 +42,7 @@ def repeat(name: str, episodes: int, seeds: int) -> str | None:
 
 def _figure(figure: Figure, evidence: Evidence, settings: Settings) -> dict[str, Any] | None:
     lines, missing = found(figure, evidence)
-    if not lines:
+    if missing > sum(map(len, figure.lines.values())) / 2:
         return None
     seeds = sorted({len(same) for places in lines.values() for _, same in places.values()})
     return {
@@ -41,7 +50,6 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings) -> dict[str,
         "title": heading(figure),
         "kind": figure.kind,
         "window": _word(figure.windows[0]) if figure.windows else "all",
-        "axis": AXES.get(figure.kind, ""),
         "ordered": _ordered(figure, list(lines)),
         "seeds": seeds,
         "missing": missing,
@@ -57,10 +65,6 @@ def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], se
     """Where, which setting, its numbers in each window, and what was chosen there."""
     note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
     return [x, settings.place[same[0].run.setting], windows(same), note]
-
-
-def _settings(figure: Figure, episodes: int, settings: Settings) -> list[Run]:
-    return [run for run in figure.settings(episodes) if run in settings.place]
 
 
 def _ordered(figure: Figure, names: list[str]) -> int:
@@ -84,5 +88,5 @@ def _others(places: list[int], settings: Settings) -> list[dict[str, Any]]:
         for i, row in ((i, settings.rows[i]) for i in chosen)
     ]
     seeds = sorted({len(settings.rows[i]["runs"]) for i in chosen})
-    common = {"name": "others", "kind": "curves", "window": "all", "axis": "", "ordered": 0, "missing": 0}
+    common = {"name": "others", "kind": "curves", "window": "all", "ordered": 0, "missing": 0}
     return [{**common, "title": title, "seeds": seeds, "command": None, "lines": lines}]
