@@ -28,7 +28,12 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
     settings = Settings(whole)
     drawn = figures(whole, settings, judged)
     return {
-        "about": {**about(whole), "store": text(store), "problems": [text(line) for line in problems], "judged": judged},
+        "about": {
+            **about(whole),
+            "store": text(store),
+            "problems": [text(line) for line in problems],
+            "judged": judged,
+        },
         "claims": [_claim(one, judged) for one in verdicts(whole, judged)],
         "settings": settings.rows,
         "axes": settings.axes,
@@ -92,5 +97,5 @@ def _machine(result: Result) -> str:
 def _claim(one: Verdict, episodes: int) -> dict[str, Any]:
     numbers = {name: short(getattr(one, name)) for name in ("effect", "low", "high")}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
-    tests = f"pytest {' '.join(one.proof)}" if one.proof else None
+    tests = f"pytest {one.proof[0].partition('::')[0]} -k test_{one.id.lower()}_" if one.proof else None
     return {**one.to_dict(), **numbers, "command": tests or repeat(one.figure, episodes, one.seeds or usual)}

@@ -1,21 +1,19 @@
 """The paper's energy picture on real data: E(h) along the sampling steps of a Boltzmann layer.
 
     E(h) = −(d·h + ½ c hᵀ W_rec h),  d = Wᵀx + b
+
+The chain is that of rules/chain.py in NumPy: a few hundred paths are drawn sooner than a program is compiled for them.
 """
 
-from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from coexplore import network
 from coexplore.report.settings import short
 from coexplore.result import Result, at_the_end
-from coexplore.rules import Boltzmann, chain
-from coexplore.units import drive
+from coexplore.rules import Boltzmann
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
 
@@ -27,25 +25,34 @@ def energies(result: Result) -> dict[str, Any] | None:
         return None
     states = np.asarray(result.run.task.sample(INPUTS, jax.random.key(0)))
     x = np.repeat(result.run.task.observe(states), DRAWS, axis=0)
-    found = {
-        "before": _along(network.init(result.run).layers[0], jnp.float32(rule.coupling), rule.steps, x),
-        "after": _along(result.params.layers[0], jnp.float32(rule.coupling), rule.steps, x),
+    learned = {"before": network.init(result.run).layers[0], "after": result.params.layers[0]}
+    along = {
+        when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
     }
-    inputs = [_named(result.run.task, states[i : i + 1]) for i in range(INPUTS)]
-    return {"inputs": inputs, **{when: _described(np.asarray(E)) for when, E in found.items()}}
+    return {"inputs": [_named(result.run.task, states[i : i + 1]) for i in range(INPUTS)], **along}
 
 
-def energy(
-    params: chain.Coupled, c: Any, x: Float[Array, "B D"], H: Float[Array, "steps B N"]
-) -> Float[Array, "steps B"]:
-    d = drive(params, x)
-    return -(jnp.einsum("tbi,bi->tb", H, d) + 0.5 * c * jnp.einsum("tbi,ij,tbj->tb", H, params.W_rec, H))
+def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray) -> np.ndarray:
+    return -((d * h).sum(axis=-1) + 0.5 * c * (h @ W_rec * h).sum(axis=-1))
 
 
-@partial(jax.jit, static_argnames="T")
-def _along(params: chain.Coupled, c: Any, T: int, x: Float[Array, "B D"]) -> Float[Array, "steps B"]:
-    params = jax.tree.map(jnp.asarray, params)
-    return energy(params, c, x, chain.synchronous(params, c, T, x, jax.random.key(1)).H)
+def path(d: np.ndarray, c: float, W_rec: np.ndarray, T: int, u: np.ndarray) -> list[np.ndarray]:
+    """H₍₀₎ … H₍T₎ of the synchronous chain, from uniforms u [T + 1, B, N]."""
+    H = [(u[0] < _sigmoid(d)).astype(float)]
+    for t in range(1, T + 1):
+        H.append((u[t] < _sigmoid(c * H[-1] @ W_rec + d)).astype(float))
+    return H
+
+
+def _energies(params: Any, c: float, T: int, x: np.ndarray) -> np.ndarray:
+    W, b, W_rec = (np.asarray(leaf, np.float64) for leaf in (params.W, params.b, params.W_rec))
+    d = x @ W + b
+    u = np.random.default_rng(0).random((T + 1, *d.shape))
+    return np.stack([energy(h, d, c, W_rec) for h in path(d, c, W_rec, T, u)])
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * x))
 
 
 def _described(E: np.ndarray) -> list[dict[str, Any]]:

@@ -107,7 +107,13 @@ def _line(one: UnderWay, label: str) -> dict[str, Any]:
     whole = one.curve[: len(one.curve) // step * step].reshape(-1, step).mean(axis=1)
     width = one.episodes / max(len(one.curve), 1) * step
     points = [[round((i + 1) * width), short(y)] for i, y in enumerate(whole)]
-    return {"label": label, "digest": one.run.digest, "done": one.episodes, "episodes": one.run.episodes, "points": points}
+    return {
+        "label": label,
+        "digest": one.run.digest,
+        "done": one.episodes,
+        "episodes": one.run.episodes,
+        "points": points,
+    }
 
 
 def _failures(store: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """The report on 127.0.0.1: three paths, read only, for pages that this server itself has sent."""
 
+import contextlib
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -76,7 +77,5 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def handle(self) -> None:
-        try:
+        with contextlib.suppress(ConnectionError, TimeoutError):  # the page may be closed meanwhile
             super().handle()
-        except (ConnectionError, TimeoutError):
-            pass  # the page was closed meanwhile

@@ -53,7 +53,9 @@ class Settings:
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),
             "mean": [short(y) for y in values.mean(axis=0)],
             "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
-            "factor": float(student(len(same) - 1)) / math.sqrt(len(same)) if several else None,  # sd → half the interval
+            "factor": float(student(len(same) - 1)) / math.sqrt(len(same))
+            if several
+            else None,  # sd → half the interval
             **windows(same),
             "runs": [_run(result) for result in sorted(same, key=lambda result: result.run.seed)],
         }

@@ -69,7 +69,7 @@ const common = () => ({
   animation: false,
   textStyle: { color: theme.colour("text"), fontFamily: "system-ui, sans-serif" },
   backgroundColor: "transparent",
-  grid: { left: 8, right: 18, top: 18, bottom: 30, containLabel: true },
+  grid: { left: 30, right: 18, top: 18, bottom: 30, containLabel: true },
   tooltip: tooltip(),
 });
 
@@ -81,7 +81,7 @@ const axis = (name, more = {}) => ({
   ...more,
 });
 
-const rewardAxis = (more = {}) => axis("reward", { type: "value", scale: true, nameGap: 40, ...more });
+const rewardAxis = (more = {}) => axis("reward", { type: "value", scale: true, nameGap: 42, ...more });
 
 // Made of elements, not of markup: labels come from a store.
 const tooltip = (more = {}) => ({

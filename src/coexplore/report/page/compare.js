@@ -17,7 +17,7 @@ function compare() {
     choice("reward of", WINDOWS, state.window, (value) => { state.window = value; show(); }),
     choice("band", BANDS, state.band, (value) => { state.band = value; show(); }));
   theme.shown.push(show);
-  section.append(picker(state, show), controls, chart.element, place);
+  section.append(picker(state, show), el("div", { class: "card" }, controls, chart.element, place));
   show();
   return section;
 }
@@ -36,6 +36,7 @@ function picker(state, show) {
   const fill = () => {
     const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = data.settings.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+    fits.sort((a, b) => a.label.localeCompare(b.label, "en", { numeric: true }));
     count.textContent = `${fits.length} of ${data.settings.length} settings, ${state.chosen.length} chosen`;
     list.replaceChildren(...fits.slice(0, 200).map(({ label }) => el("label", {}, el("input", {
       type: "checkbox", checked: state.chosen.includes(label), onchange: ({ target }) => {

@@ -7,7 +7,7 @@ function heatOption(rows, { x, y, names, diverging = false }) {
   const most = diverging ? Math.max(1e-6, ...rows.map((row) => Math.max(...row.map(Math.abs)))) : 1;
   const colours = diverging ? DIVERGING[theme.dark ? "dark" : "light"] : theme.dark ? VIRIDIS : [...VIRIDIS].reverse();
   return {
-    grid: { left: 8, right: 70, top: 12, bottom: 30, containLabel: true },
+    grid: { left: 26, right: 70, top: 12, bottom: 30, containLabel: true },
     xAxis: axis(x, { type: "category", data: names, splitLine: { show: false } }),
     yAxis: axis(y, { type: "category", data: rows.map((_, i) => String(i)), inverse: true, nameGap: 34, splitLine: { show: false } }),
     visualMap: {

@@ -45,7 +45,7 @@ function linesChart(name, title, unit, lines, x) {
       xAxis: axis("episodes", { type: "value", max: x.at(-1), axisLabel: { formatter: compact, color: theme.colour("faint"), hideOverlap: true } }),
       yAxis: axis(unit, { type: "value", nameGap: 40 }),
       legend: { type: "scroll", textStyle: { color: theme.colour("text") }, top: 0, show: names.length > 1 },
-      grid: { left: 8, right: 18, top: names.length > 1 ? 34 : 18, bottom: 30, containLabel: true },
+      grid: { left: 30, right: 18, top: names.length > 1 ? 34 : 18, bottom: 30, containLabel: true },
       tooltip: tooltip({ trigger: "axis", formatter: (items) => told(`${whole(items[0].axisValue)} episodes`, items.map((one) => [one.color, one.seriesName, number(one.value[1])])) }),
       series: names.map((each, i) => lineSeries({ label: each, look: drawn()[i], x, mean: lines[each] })),
     }),
