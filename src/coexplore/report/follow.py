@@ -21,7 +21,8 @@ from coexplore.report.underway import UnderWay, under_way
 from coexplore.result import POINTS, Result
 
 MOST_LINES = 12
-SHARE = 4  # a report is made again at the earliest after so many times the time that making it took
+SHARE = 2  # a report is made again at the earliest after so many times the time that making it took …
+LONGEST_REST = 20.0  # … or so many seconds
 
 
 @dataclasses.dataclass
@@ -44,7 +45,7 @@ class Follower:
                 self.results, problems = self._read()
                 self.made = {**report(self.results, str(self.store), problems, self.episodes), "stamp": stamp}
                 self.stamp, now = stamp, time.monotonic()
-                self.rest_until = now + SHARE * (now - began)
+                self.rest_until = now + min(SHARE * (now - began), LONGEST_REST)
             return {**self.made, "live": True}
 
     def live(self) -> dict[str, Any]:

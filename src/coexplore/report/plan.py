@@ -40,7 +40,7 @@ def latest(store: Path) -> list[Planned]:
         with contextlib.suppress(OSError):  # it may be gone again
             plans.append((path.stat().st_mtime, path))
     for _, path in sorted(plans, reverse=True):
-        with contextlib.suppress(OSError, ValueError, TypeError):
+        with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
             return [_checked(*one) for one in json.loads(path.read_text())]
     return []
 

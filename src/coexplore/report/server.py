@@ -37,7 +37,14 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(421, "text/plain", "this server answers to 127.0.0.1 and localhost only\n")
         answers = {"/": self._page, "/data.json": self._data, "/live.json": self._live}
         answer = answers.get(self.path.partition("?")[0])
-        return answer() if answer else self._send(404, "text/plain", "there is nothing here\n")
+        if answer is None:
+            return self._send(404, "text/plain", "there is nothing here\n")
+        try:
+            answer()
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:  # one answer fails, not the server; the next one may find the store mended
+            self._send(500, "text/plain", f"the report cannot be made now ({type(error).__name__}: {error})\n")
 
     do_HEAD = do_GET
 

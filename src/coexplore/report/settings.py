@@ -14,7 +14,7 @@ DIGITS = 4
 WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page calls them, and a Result
 
 
-def short(x: float | None) -> float | None:
+def short(x: Any) -> float | None:
     """Rounded; JSON has no NaN."""
     return None if x is None or not math.isfinite(x) else round(float(x), DIGITS)
 
