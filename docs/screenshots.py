@@ -1,6 +1,6 @@
 """Pictures of the report for the README: desktop and phone, light and dark. `make screenshots STORE=runs`.
 
-Writes docs/report-PART-WIDTH-THEME.png; STORE is a store's folder, a pack, or a folder of packs.
+Writes docs/report/PART-WIDTH-THEME.png; STORE is a store's folder, a pack, or a folder of packs.
 """
 
 import base64
@@ -40,7 +40,7 @@ def main(store):
                 browser.execute_script("for (const chart of coexplore.charts) chart.draw()")
                 time.sleep(0.5)  # heat maps are drawn in several goes
                 for part, selector in PARTS.items():
-                    shoot(browser, selector, width, height, HERE / f"report-{part}-{size}-{theme}.png")
+                    shoot(browser, selector, width, height, HERE / "report" / f"{part}-{size}-{theme}.png")
 
 
 def shoot(browser, selector, width, height, path):
@@ -48,6 +48,7 @@ def shoot(browser, selector, width, height, path):
     top = max(0, browser.execute_script(script, selector) - 12)
     clip = {"x": 0, "y": top, "width": width, "height": height, "scale": 1}
     made = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(base64.b64decode(made["data"]))
     print(path)
 

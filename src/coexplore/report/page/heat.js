@@ -15,7 +15,7 @@ function heatOption(rows, { x, y, names, diverging = false }) {
       inRange: { color: colours }, textStyle: { color: theme.colour("faint") }, precision: 2, text: [number(most), diverging ? number(-most) : "0"],
     },
     tooltip: tooltip({ formatter: ({ data: [i, j, value] }) => told(`${y} ${j}, ${x} ${names[i]}`, [["transparent", "", number(value)]]) }),
-    series: [{ type: "heatmap", data: rows.flatMap((row, j) => row.map((value, i) => [i, j, value])), progressive: 4000, animation: false }],
+    series: [{ type: "heatmap", data: rows.flatMap((row, j) => row.map((value, i) => [i, j, value])), progressive: 0 }],
   };
 }
 

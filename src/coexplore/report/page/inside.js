@@ -59,7 +59,7 @@ function energyChart(energy, when, state, again) {
   const { mean, sd, paths } = energy[when][state.input];
   const title = `Energy along the sampling steps, ${when} learning`;
   const steps = mean.map((_, t) => t);
-  const colour = () => COLOURS[when === "before" ? 5 : 1];
+  const colour = () => palette()[when === "before" ? 5 : 1];
   const line = () => ({ label: "mean of 64 draws", look: { colour: colour(), dash: "solid", symbol: "circle" }, x: steps, mean });
   const chart = new Chart({
     name: `energy-${when}`, title,

@@ -44,7 +44,7 @@ function verdicts() {
     return made;
   });
   show();
-  const columns = ["claim", "what the paper says, and what was found", "verdict", "effect [95 %]", "seeds", "again"];
+  const columns = ["claim", "what the paper says, what was found, and how to see it again", "verdict", "effect [95 %]", "seeds", "figure"];
   return el("div", {}, el("h2", {}, "What the paper says, and what was found"),
     el("div", { class: "legend", role: "group", "aria-label": "Verdicts shown" }, filters),
     el("table", { class: "claims" },
@@ -57,9 +57,9 @@ function claimRow(one) {
   const effect = missing(one.effect) ? "" : signed(one.effect) + (missing(one.low) ? "" : ` [${signed(one.low)}, ${signed(one.high)}]`);
   return el("tr", { id: `claim-${one.id}` },
     el("th", { scope: "row" }, one.id),
-    el("td", { class: "says" }, one.claim, el("small", {}, one.sentence), el("details", {}, el("summary", {}, "criterion"), one.criterion)),
+    el("td", { class: "says" }, one.claim, el("small", {}, one.sentence), command(one.command), el("details", {}, el("summary", {}, "criterion"), one.criterion)),
     el("td", {}, el("span", { class: `verdict ${one.verdict.replace(" ", "-")}` }, one.verdict)),
     el("td", { class: "effect", "data-label": effect && "effect" }, effect),
     el("td", { "data-label": one.seeds ? "seeds" : null }, one.seeds ? String(one.seeds) : ""),
-    el("td", {}, link, command(one.command)));
+    el("td", {}, link));
 }
