@@ -17,7 +17,7 @@ from coexplore.report.data import report, text
 from coexplore.report.left import Costs
 from coexplore.report.plan import Planned, latest, planned
 from coexplore.report.settings import short
-from coexplore.report.underway import UnderWay, under_way
+from coexplore.report.underway import UnderWay, held, under_way
 from coexplore.result import POINTS, Result
 
 MOST_LINES = 12
@@ -54,7 +54,7 @@ class Follower:
         done = {name.partition(".")[0] for name in self._names()}
         fresh = [one for one in running if one.fresh]
         remaining = _remaining(plan, done, running)
-        busy = [one for one in fresh if one.run.digest in remaining]
+        busy = (held(self.store) or {one.run.digest for one in fresh}) - done
         costs = Costs(self.results)
         return {
             "stamp": self._stamp(),
@@ -62,6 +62,7 @@ class Follower:
             "planned": len(plan) or None,
             "share": _share(plan, done, running),
             "left": short(costs.left(remaining.values(), {r.run.digest: r.episodes for r in running}, len(busy))),
+            "busy": len(busy),
             "running": [_line(one, label) for one, label in _labelled(fresh[:MOST_LINES])],
             "idle": len(running) - len(fresh),
             "failures": _failures(self.store),

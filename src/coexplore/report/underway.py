@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from coexplore.files import SUFFIX, StoreError, unseal
 from coexplore.result import bin_sizes, bins
 from coexplore.run import Run
 
-FRESH = 30.0  # seconds: a checkpoint that is older belongs to a run that nobody trains just now
+FRESH = 30.0  # seconds after which a store that nobody writes to is thought to be left alone
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,8 +32,22 @@ class UnderWay:
 def under_way(store: Path) -> Iterator[UnderWay]:
     for path in sorted(store.glob(f"checkpoints/*{SUFFIX}")):
         with contextlib.suppress(StoreError, FieldError, OSError, ValueError, KeyError, TypeError, AttributeError):
-            age = time.time() - path.stat().st_mtime
-            yield _read(path, fresh=age < FRESH)
+            yield _read(path, fresh=_age(path) < FRESH)
+
+
+def held(store: Path) -> set[str]:
+    """Digests of the runs that are being trained: those with a lock. A process that was killed leaves its locks
+    behind, and trying them would get in a study's way: so they count for as long as the store changes."""
+    locks = list(store.glob(".locks/*"))
+    alive = any(_age(path) < FRESH for path in (*locks, *store.glob(f"checkpoints/*{SUFFIX}")))
+    return {path.name.partition(".")[0] for path in locks} if alive else set()
+
+
+def _age(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:  # it is gone already
+        return math.inf
 
 
 def _read(path: Path, fresh: bool) -> UnderWay:

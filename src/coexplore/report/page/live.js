@@ -37,10 +37,10 @@ const whenLive = ({ running }) => ({
   }),
 });
 
-function progressText({ finished, planned, share, left, running, idle, failures }) {
+function progressText({ finished, planned, share, left, busy, idle, failures }) {
   const parts = [planned ? `${whole(finished)} of ${whole(planned)} runs finished` : `${whole(finished)} runs finished`];
   if (!missing(share) && share < 1) parts.push(`${(100 * share).toFixed(1)} % of the episodes`);
-  parts.push(running.length ? `${running.length} under way` : "nothing under way that has a checkpoint");
+  parts.push(busy ? `${busy} under way` : "nothing under way");
   if (idle) parts.push(`${idle} interrupted`);
   if (failures.length) parts.push(`${failures.length} failed`);
   if (!missing(left)) parts.push(`about ${duration(left)} left`);
