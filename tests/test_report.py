@@ -10,7 +10,6 @@ from browser import offline, resize
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Result, Run, grid, stats, train
 from coexplore.cli.report import report_command
-from coexplore.fields import FieldError
 from coexplore.files import seal
 from coexplore.network import Params
 from coexplore.pack import pack, read
@@ -222,9 +221,3 @@ def test_the_command_writes_one_file_that_needs_no_other(store, tmp_path, capsys
     text = out.read_text()
     assert "connect-src 'none'" in text
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(http|//)", text)
-
-
-@pytest.mark.parametrize("words", ["--out report.pdf", "--out /nowhere/report.html", "--serve --port x"])
-def test_a_bad_option_is_refused(words, store):
-    with pytest.raises(FieldError, match="is not allowed"):
-        report_command(["--store", str(store), *words.split()])
