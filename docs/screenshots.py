@@ -1,6 +1,5 @@
-"""Pictures of the report for the README: desktop and phone, light and dark. `make screenshots STORE=runs`.
-
-Writes docs/report/PART-WIDTH-THEME.png; STORE is a store's folder, a pack, or a folder of packs.
+"""Pictures of the report: those of the README into docs/report/, or, into a folder that is named, every part of it at
+both widths in both themes, to be looked at. `make screenshots STORE=runs`, or `docs/screenshots.py STORE FOLDER`.
 """
 
 import base64
@@ -21,14 +20,17 @@ from coexplore.report.html import page
 WIDTHS = {"desktop": (1200, 800), "phone": (390, 800)}
 # What to show: an element to begin at, and how far down to go from there.
 PARTS = {"overview": "header", "figures": "#figures .card", "inside": "#inside", "compare": "#compare .card:last-child"}
+README = {"overview-desktop-light", "figures-desktop-dark", "inside-desktop-light", "figures-phone-light"}
 
 
-def main(store):
+def main(store, folder=None):
     if why := missing():
         sys.exit(why)
     results, _ = read(store)
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        path = Path(folder) / "report.html"
+    out = Path(folder or HERE / "report")
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as made, chromium() as browser:
+        path = Path(made) / "report.html"
         path.write_text(page(report(results, Path(store).name)).html)
         offline(browser)
         for size, (width, height) in WIDTHS.items():
@@ -40,7 +42,8 @@ def main(store):
                 browser.execute_script("for (const chart of coexplore.charts) chart.draw()")
                 time.sleep(0.5)  # heat maps are drawn in several goes
                 for part, selector in PARTS.items():
-                    shoot(browser, selector, width, height, HERE / "report" / f"{part}-{size}-{theme}.png")
+                    if folder or f"{part}-{size}-{theme}" in README:
+                        shoot(browser, selector, width, height, out / f"{part}-{size}-{theme}.png")
 
 
 def shoot(browser, selector, width, height, path):
@@ -48,12 +51,11 @@ def shoot(browser, selector, width, height, path):
     top = max(0, browser.execute_script(script, selector) - 12)
     clip = {"x": 0, "y": top, "width": width, "height": height, "scale": 1}
     made = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
-    path.parent.mkdir(exist_ok=True)
     path.write_bytes(base64.b64decode(made["data"]))
     print(path)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: docs/screenshots.py STORE")
-    main(sys.argv[1])
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: docs/screenshots.py STORE [FOLDER]")
+    main(*sys.argv[1:])

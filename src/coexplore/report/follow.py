@@ -100,7 +100,7 @@ def _share(plan: list[Planned], done: set[str], running: list[UnderWay]) -> floa
 
 def _labelled(running: list[UnderWay]) -> list[tuple[UnderWay, str]]:
     named = zip(running, labels([one.run for one in running]), strict=True)
-    return [(one, f"{label}, seed {one.run.seed}") for one, label in named]
+    return sorted(((one, f"{label}, seed {one.run.seed}") for one, label in named), key=lambda pair: pair[1])
 
 
 def _line(one: UnderWay, label: str) -> dict[str, Any]:

@@ -27,7 +27,8 @@ function live() {
     chart.update();
   };
   follow(show, (text) => { line.textContent = text; });
-  return el("section", { id: "live", "aria-labelledby": "live-title" }, el("h2", { id: "live-title" }, "Running now"), line, bar, failures, chart.element, names);
+  return el("section", { id: "live", "aria-labelledby": "live-title" }, el("h2", { id: "live-title" }, "Running now"), line, bar, failures,
+    el("div", { class: "card" }, chart.element, names));
 }
 
 const whenLive = ({ running }) => ({
