@@ -14,7 +14,7 @@ setup: .venv/ready
 	@touch $@
 
 demo: setup
-	$(BIN)/coexplore train boltzmann recurrent reinforce ste unbiased-weight-max --units 64 --seeds 5 --out demo
+	$(BIN)/coexplore reproduce headline --store demo/runs --out demo
 
 test: setup
 	$(BIN)/pytest
@@ -26,6 +26,7 @@ check: setup
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/cuda_speed.py
 
 bench-report: setup
 	$(BIN)/python benchmarks/report.py

@@ -25,6 +25,7 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 HOMES = {
+    "cupy": {"engines/cuda/device.py"},
     "gymnasium": {"tasks/multiplexer_env.py", "tasks/__init__.py"},
     "matplotlib": {"plots.py"},
     "optax": {"engines/xla.py"},

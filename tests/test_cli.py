@@ -119,7 +119,7 @@ BAD = {
     "train reinforce --seeds 2 --seed 1": "seeds: 2 is not allowed",
     "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
     "train reinforce --threads 0": "threads: '0' is not allowed",
-    "train reinforce --engine cuda": "engine: 'cuda' is not allowed",
+    "train reinforce --engine gpu": "engine: 'gpu' is not allowed (did you mean 'cpu'?); give one of auto, cuda",
     "train weight-max --preset autor": "preset: 'autor' is not allowed (did you mean 'author'?)",
     "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",
     "train unbiased-weight-max --expected maybe": "expected: 'maybe' is not allowed; give yes | no",

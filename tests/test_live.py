@@ -85,6 +85,13 @@ def test_a_run_under_way_shows_the_part_of_its_curve_that_is_there(engine, tmp_p
     np.testing.assert_allclose(one.curve, result.curve[:37], rtol=1e-6)
 
 
+def test_right_answers_that_an_engine_counts_are_shown_as_rewards(tmp_path):
+    counts = np.full(100, 12, np.uint32)  # of 16
+    Store(tmp_path).save_checkpoint(SMALL, "cuda", {"curve": counts, "done": np.asarray(50)}, {})
+    (one,) = under_way(tmp_path)
+    np.testing.assert_allclose(one.curve, np.full(50, 0.5))
+
+
 def test_what_cannot_be_read_is_left_out_and_the_server_goes_on(served, tmp_path):
     for place, text in (("checkpoints/x.safetensors", b"\0" * 50), ("y.safetensors", b"no"), ("failed/z.json", b"{")):
         (tmp_path / place).parent.mkdir(exist_ok=True)

@@ -88,7 +88,8 @@ def study(
 
 def _trained(training: Training, chosen: dict[Run, str], show: Shown, threads: int) -> None:
     """Train these runs; those that another process holds are looked at again until they are done."""
-    with ThreadPoolExecutor(threads) as pool:
+    waiting = sum(name in engines.ELSEWHERE for name, _ in _dealt(chosen))
+    with ThreadPoolExecutor(threads + waiting) as pool:
         try:
             while chosen:
                 futures = [pool.submit(training.group, name, group) for name, group in _dealt(chosen)]
