@@ -20,6 +20,7 @@ LAYERS = [
     ["pack", "training"],
     ["study"],
     ["paper"],
+    ["report"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -137,6 +137,11 @@ BAD = {
     "runs prune --store nowhere": "store: 'nowhere' is not allowed",
     "plot": "the following arguments are required: file",
     "plot curves.gif": "file: 'curves.gif' is not allowed",
+    "report --out report.pdf": "out: 'report.pdf' is not allowed; give a name that ends in .html",
+    "report --out /nowhere/report.html": "out: '/nowhere/report.html' is not allowed",
+    "report --store nowhere": "nowhere: there is no such file",
+    "report --serve --store nowhere": "nowhere: there is no such file",
+    "report --serve --port x": "port: 'x' is not allowed; give a number from 0 to 65535",
     "plot /nowhere/x.png": "file: '/nowhere/x.png' is not allowed; give a file in a folder that exists",
 }
 
