@@ -17,7 +17,7 @@ LAYERS = [
     ["result", "stats"],
     ["engines", "plots", "progress", "snapshots"],
     ["store"],
-    ["pack", "training"],
+    ["pack", "plan", "training"],
     ["study"],
     ["paper"],
     ["report"],

@@ -12,10 +12,10 @@ from browser import offline
 
 from coexplore import Boltzmann, Reinforce, Run, engines, grid, network, training
 from coexplore.fields import FieldError
+from coexplore.plan import announce, latest, planned
 from coexplore.report.energy import energies, energy, path
 from coexplore.report.follow import Follower
 from coexplore.report.left import Costs
-from coexplore.report.plan import announce, latest, planned
 from coexplore.report.server import Server
 from coexplore.report.underway import under_way
 from coexplore.rules import chain

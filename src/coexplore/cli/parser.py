@@ -10,7 +10,6 @@ from coexplore.fields import FieldError, refuse
 from coexplore.files import StoreError, write
 from coexplore.flags import dashed, selected
 from coexplore.pack import read
-from coexplore.report.plan import announce
 from coexplore.result import Result
 from coexplore.study import Interrupted, Study, study
 
@@ -81,8 +80,6 @@ def studied(runs: list[Any], options: dict[str, Any], store: Path | None) -> Stu
     """Train, and tell of everything that went wrong; None if it was interrupted."""
     if options["engine"] == "auto":
         _say_what_is_missing()
-    if store:
-        announce(store, runs)
     try:
         done = study(runs, options["engine"], threads=options["threads"], store=store)
     except Interrupted as stopped:

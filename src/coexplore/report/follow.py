@@ -13,9 +13,9 @@ from coexplore.fields import FieldError
 from coexplore.files import SUFFIX, StoreError
 from coexplore.flags import labels, selected
 from coexplore.pack import read
+from coexplore.plan import Planned, latest, planned
 from coexplore.report.data import report, text
 from coexplore.report.left import Costs
-from coexplore.report.plan import Planned, latest, planned
 from coexplore.report.settings import short
 from coexplore.report.underway import UnderWay, held, under_way
 from coexplore.result import POINTS, Result

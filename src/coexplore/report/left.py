@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from coexplore.report.plan import Planned, planned
+from coexplore.plan import Planned, planned
 from coexplore.result import Result
 
 

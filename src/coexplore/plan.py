@@ -1,4 +1,4 @@
-"""What a command has set out to train, left in the store so that a report can tell how far it is.
+"""What a study has set out to train, left in the store so that a report can tell how far it is.
 
 plans/NAME.json holds a line for each run: its digest, its setting's, its rule and its episodes. Nothing depends on it.
 """
