@@ -17,7 +17,6 @@ CPP = Path(__file__).parent / "cpp"
 class EmulatedGpu:
     """What device.Gpu is to the engine. With `backwards`, the last warp goes first."""
 
-
     def __init__(self, folder, backwards=False):
         self.folder, self.backwards, self.built = folder, backwards, {}
 

@@ -321,12 +321,12 @@ def test_a_gpu_with_little_shared_memory_is_left_the_smaller_layers(monkeypatch)
 
 
 def test_without_a_gpu_it_says_so_and_nothing_else_is_said(monkeypatch, capsys):
-    from coexplore import cli
+    from coexplore.cli import parser
 
     monkeypatch.setattr(device, "_asked", lambda attribute: [])
     device.missing.cache_clear()
     assert cuda.missing() == NO_GPU
-    cli._say_what_is_missing()
+    parser._say_what_is_missing()
     assert "cuda" not in capsys.readouterr().err
     monkeypatch.setattr(device, "_asked", lambda attribute: [7])
     device.missing.cache_clear()
