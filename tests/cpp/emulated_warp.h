@@ -144,9 +144,9 @@ inline void multiply_wide(u32 a, u32 b, u32& low, u32& high) {
   low = (u32)product, high = (u32)(product >> 32);
 }
 inline float exp2_(float x) { return std::exp2(x); }
-inline float log2_(float x) { return std::log2(x); }
 inline float reciprocal(float x) { return 1.f / x; }
 inline float square_root(float x) { return std::sqrt(x); }
+inline u32 negative(float x, float y) { return (std::signbit(x) ? 0xFFFFu : 0u) | (std::signbit(y) ? 0xFFFF0000u : 0u); }
 inline u32 pack(float x, float y) { return emulated::to_half(x) | emulated::to_half(y) << 16; }
 inline void unpack(u32 h, float& x, float& y) { x = emulated::half(h & 0xFFFFu), y = emulated::half(h >> 16); }
 

@@ -77,26 +77,28 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
   }
 }
 
-// H_(s) ~ Ber(sigma(x)) for a tile, y = -log2(e) x; and p = sigma(x) where the rule needs it.
+// H_(s) ~ Ber(sigma(x)) for a tile, y = -log2(e) x; and p = sigma(x) where the rule needs it. u < sigma(x) is
+// u 2^y + u - 1 < 0, one special function a draw, of which the GPU does few at a time (u against x in logarithms would take
+// two); since u - 1 is exact, the sign is right for the 2^y it is given. It goes into H without a comparison: those are slow.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::draw(int n, const float (&y)[4], u32 t, u32 s) {
   const Words words = random_words(tile(n) * 32 + lane, t, seed, s);
-  u32 h[4];
+  float excess[4];
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    h[k] = y[k] + logit(uniform(words.x[k])) < 0.f ? ONE : 0u;
-    if (Z::FAMILY != Family::boltzmann) p[n][k] = reciprocal(1.f + exp2_(y[k]));
+    const float u = uniform(words.x[k]), odds = exp2_(y[k]);  // against firing
+    excess[k] = fmaf(u, odds, u - 1.f);
+    if (Z::FAMILY != Family::boltzmann) p[n][k] = reciprocal(1.f + odds);
   }
-  H[n][0] = h[0] | h[1] << 16;
-  H[n][1] = h[2] | h[3] << 16;
+  H[n][0] = negative(excess[0], excess[1]) & (ONE | ONE << 16);
+  H[n][1] = negative(excess[2], excess[3]) & (ONE | ONE << 16);
   if (RECORD) record_draws(n, words, s);
 }
 
 // One synchronous step of the chain: x = c W_rec^T H_(s-1) + drive.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
-  constexpr int SUMS = Z::DEPTH >= 4 ? 2 : 1;  // two shorter chains of products, side by side
-  float sum[SUMS][Z::TILES][2][4] = {};
+  float sum[Z::TILES][2][4] = {};
   u32 h[Z::DEPTH][4];
 #pragma unroll
   for (int d = 0; d < Z::DEPTH; d++) load_matrices_transposed(h[d], activity() + for_x(Z::H_HALF) + d * PAIR_BYTES);
@@ -105,16 +107,13 @@ DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++)
 #pragma unroll
-      for (int half = 0; half < 2; half++) mma(sum[d % SUMS][n][half], W_rec[n][d], h[d][2 * half], h[d][2 * half + 1]);
+      for (int half = 0; half < 2; half++) mma(sum[n][half], W_rec[n][d], h[d][2 * half], h[d][2 * half + 1]);
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) {
     float y[4];
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-      float x = sum[0][n][k / 2][k % 2] + sum[0][n][k / 2][k % 2 + 2];
-      if (SUMS == 2) x += sum[SUMS - 1][n][k / 2][k % 2] + sum[SUMS - 1][n][k / 2][k % 2 + 2];
-      y[k] = fmaf(-LOG2E * c, x, drive[n][k]);
-    }
+    for (int k = 0; k < 4; k++)
+      y[k] = fmaf(-LOG2E * c, sum[n][k / 2][k % 2] + sum[n][k / 2][k % 2 + 2], drive[n][k]);
     draw(n, y, t, s);
   }
 }

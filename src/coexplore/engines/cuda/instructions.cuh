@@ -33,9 +33,15 @@ DEVICE void multiply_wide(u32 a, u32 b, u32& low, u32& high) {
   asm("{.reg .b64 t; mul.wide.u32 t, %2, %3; mov.b64 {%0, %1}, t;}" : "=r"(low), "=r"(high) : "r"(a), "r"(b));
 }
 DEVICE float exp2_(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
-DEVICE float log2_(float x) { float y; asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 DEVICE float reciprocal(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 DEVICE float square_root(float x) { float y; asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+
+// All ones in the lower half of the word where x has a minus sign, in the upper half where y has.
+DEVICE u32 negative(float x, float y) {
+  u32 h;
+  asm("prmt.b32 %0, %1, %2, 0xFFBB;" : "=r"(h) : "r"(bits(x)), "r"(bits(y)));
+  return h;
+}
 
 // Two half-precision numbers in a word, x in the lower half; too large ones become the largest, not infinity.
 DEVICE u32 pack(float x, float y) {

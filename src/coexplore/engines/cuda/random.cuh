@@ -35,6 +35,3 @@ DEVICE Words random_words(u32 who, u32 update, u32 seed, u32 what) {
 
 // (k + 1/2) 2^-23 from the upper 23 bits k: never 0, never 1, and 1 - u is exact.
 DEVICE float uniform(u32 word) { return from_bits(word >> 9 | 0x3F800000u) - 0.99999994f; }
-
-// u < sigma(x) is log2(u / (1 - u)) < log2(e) x: this side of it can be worked out before x is known.
-DEVICE float logit(float u) { return log2_(u) - log2_(1.f - u); }
