@@ -201,6 +201,8 @@ def test_a_collapsed_run_is_a_result_that_says_so():
     assert not dataclasses.replace(result, curve=curve + 0.5, snapshots=frozen).collapsed
     assert not dataclasses.replace(result, curve=curve, snapshots={"firing.0": np.array([[0.3, 1.0]])}).collapsed
     assert not dataclasses.replace(result, curve=curve).collapsed
+    stuck = {"firing.0": np.array([[0.3, 0.6]]), "firing.1": np.array([[1.0]])}  # always the same action
+    assert dataclasses.replace(result, curve=curve, snapshots=stuck).collapsed
 
 
 def test_every_engine_has_the_whole_interface():

@@ -20,8 +20,8 @@ POINTS = 125  # of a curve that is drawn
 class Result:
     """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters.
 
-    `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on for
-    deeper layers), `critic_error` [K] and `norm.NAME` [K] for each parameter. Training without a store leaves it empty.
+    `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on, up to
+    the output unit), `critic_error` [K] and `norm.NAME` [K] for each parameter. Without a store it is empty.
     """
 
     run: Run
@@ -56,10 +56,13 @@ class Result:
 
     @property
     def collapsed(self) -> bool:
-        """Every hidden unit frozen at 0 or 1, and the reward at chance: a result, but one to be told of."""
+        """Every unit of a layer frozen at 0 or 1, and the reward at chance: a result, but one to be told of.
+
+        At large c the hidden units freeze; at large N the output unit may, before it has learned anything.
+        """
         firing = [x[-1] for name, x in self.snapshots.items() if name.startswith("firing.")]
-        frozen = all(bool(np.all((f < 0.01) | (f > 0.99))) for f in firing)
-        return bool(firing) and frozen and abs(self.last - self.run.task.chance) < 0.05
+        frozen = any(bool(np.all((f < 0.01) | (f > 0.99))) for f in firing)
+        return frozen and abs(self.last - self.run.task.chance) < 0.05
 
     def act(self, states: ArrayLike, key: Any) -> NDArray[np.int64]:
         """One action for each observation [B, D]; `key` is a JAX key or a whole number."""

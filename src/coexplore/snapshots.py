@@ -1,7 +1,7 @@
 """What a network looks like while it learns, seen from the outside: no engine needs to know.
 
-At about twenty moments of a run: the size of every parameter, and on 256 fixed states how often each hidden
-unit fires and how far the critic is off. Always one run at a time, so that nothing depends on its neighbours.
+At about twenty moments of a run: the size of every parameter, and on 256 fixed states how often each unit
+fires and how far the critic is off. Always one run at a time, so that nothing depends on its neighbours.
 """
 
 import functools
@@ -64,7 +64,7 @@ def _at(x: Any, progress: float) -> Any:
 def _seen(layers: Any, critic: Any, task: Any, params: network.Params, state: Any, key: Any) -> dict[str, Any]:
     s = task.observe(state)
     activities = network.act(layers, params, s, key)
-    seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities[:-1])}
+    seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
     if critic:
         delta = task.reward(state, network.action(activities)) - critic.value(params.critic, s)
         seen["critic_error"] = jnp.sqrt(jnp.mean(jnp.square(delta)))

@@ -90,7 +90,10 @@ def studied(runs: list[Any], options: dict[str, Any], store: Path | None) -> Stu
     for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
         print(f"coexplore: {line}", file=sys.stderr)
     if collapsed := sum(result.collapsed for result in done.results):
-        print(f"coexplore: {collapsed} of {len(done.results)} runs collapsed (all units frozen)", file=sys.stderr)
+        print(
+            f"coexplore: {collapsed} of {len(done.results)} runs collapsed (a layer frozen, the reward at chance)",
+            file=sys.stderr,
+        )
     return done
 
 

@@ -41,7 +41,7 @@ def _look(result: Result, label: str) -> dict[str, Any]:
         "label": f"{label}, seed {result.run.seed}",
         "flags": flat(result.run),
         "episodes": [int(t) * result.run.batch for t in times(result)],
-        "firing": {name: _rows(x.T) for name, x in seen.items() if name.startswith("firing.") and x.ndim == 2},
+        "firing": {name: _rows(x.T) for name, x in seen.items() if name.startswith("firing.") and x.shape[1] > 1},
         "norms": {n.removeprefix("norm."): _row(x) for n, x in seen.items() if n.startswith("norm.") and x.ndim == 1},
         "critic_error": _row(seen["critic_error"]) if "critic_error" in seen else None,
         "W_rec": {str(i): _rows(p.W_rec) for i, p in enumerate(_layers(result)) if hasattr(p, "W_rec")},
