@@ -160,7 +160,8 @@ def test_labels_say_what_differs_and_nothing_else():
 
 
 def test_the_command_of_a_run_repeats_it():
-    from coexplore import cli, rules
+    from coexplore import rules
+    from coexplore.cli import train
 
     for run in SOME:
         words = command(run)
@@ -169,7 +170,7 @@ def test_the_command_of_a_run_repeats_it():
             continue
         name, *rest = words.removeprefix("coexplore train ").split()
         rule = rules.find(name)
-        assert cli._runs(rule, cli._parsed([name], cli.flags(rule), rest)) == [run]
+        assert train._runs(rule, train._options([name], train.flags(rule), rest)) == [run]
 
 
 def test_flat_names_are_the_flags():
