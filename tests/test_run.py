@@ -161,7 +161,7 @@ def test_labels_say_what_differs_and_nothing_else():
 
 def test_the_command_of_a_run_repeats_it():
     from coexplore import rules
-    from coexplore.cli import train
+    from coexplore.cli import train as cli
 
     for run in SOME:
         words = command(run)
@@ -170,7 +170,7 @@ def test_the_command_of_a_run_repeats_it():
             continue
         name, *rest = words.removeprefix("coexplore train ").split()
         rule = rules.find(name)
-        assert train._runs(rule, train._options([name], train.flags(rule), rest)) == [run]
+        assert cli._runs(rule, cli._options([name], cli.flags(rule), rest)) == [run]
 
 
 def test_flat_names_are_the_flags():
