@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench
+.PHONY: setup demo test check bench bench-report screenshots
 
 setup: .venv/ready
 
@@ -14,7 +14,7 @@ setup: .venv/ready
 	@touch $@
 
 demo: setup
-	$(BIN)/coexplore train boltzmann recurrent reinforce ste unbiased-weight-max --units 64 --seeds 5 --out demo
+	$(BIN)/coexplore reproduce headline --store demo/runs --out demo
 
 test: setup
 	$(BIN)/pytest
@@ -26,3 +26,12 @@ check: setup
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/cuda_speed.py
+
+bench-report: setup
+	$(BIN)/python benchmarks/report.py
+
+# Of the report that STORE makes; needs Debian's chromium and chromium-driver.
+STORE ?= results
+screenshots: setup
+	$(BIN)/python docs/screenshots.py $(STORE)

@@ -12,6 +12,7 @@ os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusi
 
 import jax
 import pytest
+from browser import chromium, missing
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
@@ -41,3 +42,12 @@ def pytest_configure(config):
 def pytest_unconfigure(config):
     if hasattr(config, "cache_of_commands"):
         shutil.rmtree(config.cache_of_commands, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One for all tests of a process. Where there is none they are skipped, but not where everything must be tested."""
+    if why := missing():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
+    with chromium() as driver:
+        yield driver

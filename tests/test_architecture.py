@@ -17,13 +17,15 @@ LAYERS = [
     ["result", "stats"],
     ["engines", "plots", "progress", "snapshots"],
     ["store"],
-    ["pack", "training"],
+    ["pack", "plan", "training"],
     ["study"],
     ["paper"],
+    ["report"],
     ["cli"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 HOMES = {
+    "cupy": {"engines/cuda/device.py"},
     "gymnasium": {"tasks/multiplexer_env.py", "tasks/__init__.py"},
     "matplotlib": {"plots.py"},
     "optax": {"engines/xla.py"},

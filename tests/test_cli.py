@@ -119,7 +119,7 @@ BAD = {
     "train reinforce --seeds 2 --seed 1": "seeds: 2 is not allowed",
     "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
     "train reinforce --threads 0": "threads: '0' is not allowed",
-    "train reinforce --engine cuda": "engine: 'cuda' is not allowed",
+    "train reinforce --engine gpu": "engine: 'gpu' is not allowed (did you mean 'cpu'?); give one of auto, cuda",
     "train weight-max --preset autor": "preset: 'autor' is not allowed (did you mean 'author'?)",
     "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",
     "train unbiased-weight-max --expected maybe": "expected: 'maybe' is not allowed; give yes | no",
@@ -137,6 +137,11 @@ BAD = {
     "runs prune --store nowhere": "store: 'nowhere' is not allowed",
     "plot": "the following arguments are required: file",
     "plot curves.gif": "file: 'curves.gif' is not allowed",
+    "report --out report.pdf": "out: 'report.pdf' is not allowed; give a name that ends in .html",
+    "report --out /nowhere/report.html": "out: '/nowhere/report.html' is not allowed",
+    "report --store nowhere": "nowhere: there is no such file",
+    "report --serve --store nowhere": "nowhere: there is no such file",
+    "report --serve --port x": "port: 'x' is not allowed; give a number from 0 to 65535",
     "plot /nowhere/x.png": "file: '/nowhere/x.png' is not allowed; give a file in a folder that exists",
 }
 

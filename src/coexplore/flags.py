@@ -76,12 +76,20 @@ def grid(run: Run, **axes: Any) -> list[Run]:
 def labels(runs: Sequence[Run]) -> list[str]:
     """A short name for each run: its rule and whatever tells it from the other settings of that rule."""
     described = [flat(run) for run in runs]
-    names = []
+    peers: dict[str, list[dict[str, str]]] = {}
     for one in described:
-        peers = [other for other in described if other["rule"] == one["rule"]]
-        differs = [k for k in one if k != "seed" and any(peer.get(k) != one[k] for peer in peers)]
-        names.append(" ".join([one["rule"], *(f"{dashed(k)}={one[k]}" for k in differs)]))
-    return names
+        peers.setdefault(one["rule"], []).append(one)
+    differ = {rule: _differing(group) for rule, group in peers.items()}
+    return [
+        " ".join([one["rule"], *(f"{dashed(k)}={one[k]}" for k in one if k in differ[one["rule"]])])
+        for one in described
+    ]
+
+
+def _differing(group: list[dict[str, str]]) -> set[str]:
+    """The settings, the seed aside, in which these are not all the same."""
+    names = {name for one in group for name in one} - {"seed"}
+    return {name for name in names if len({one.get(name) for one in group}) > 1}
 
 
 def selected(results: Sequence[Any], text: str) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from coexplore.flags import labels
-from coexplore.result import Result, by_setting
+from coexplore.result import Result, by_setting, thinned
 from coexplore.stats import Summary
 
 # Okabe and Ito's colours, told apart with any kind of colour vision.
@@ -22,7 +22,6 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 STYLES = ["-", "--", "-.", ":"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<"]
 HATCHES = ["", "///", "...", "\\\\\\", "xxx"]
-POINTS = 125
 LOOK: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -109,14 +108,6 @@ def curves(axes: Any, groups: Mapping[str, Sequence[Result]], looks: Sequence[Li
     axes.set_xlabel("draws of the hidden layer" if draws else "episodes")
     axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
     legend(axes, len(looks))
-
-
-def thinned(same: Sequence[Result]) -> tuple[Any, Any]:
-    """Episodes [P], rewards [seeds, P]: neighbouring points are averaged, single ones are mostly noise."""
-    values = np.stack([result.curve for result in same])
-    starts = np.arange(0, values.shape[1], -(-values.shape[1] // POINTS))
-    sizes = np.diff([*starts, values.shape[1]])
-    return same[0].episodes[np.cumsum(sizes) - 1], np.add.reduceat(values, starts, axis=1) / sizes
 
 
 def sweep(axes: Any, places: Mapping[str, Mapping[float | int, Summary]], looks: Sequence[Line], label: str) -> None:

@@ -1,7 +1,7 @@
 """Result: what a finished run leaves behind."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from coexplore import network
 from coexplore.fields import Linear, refuse
 from coexplore.run import Run
+
+POINTS = 125  # of a curve that is drawn
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,3 +99,13 @@ def by_setting(results: Iterable[Result]) -> dict[Run, list[Result]]:
     for result in results:
         settings.setdefault(result.run.setting, []).append(result)
     return settings
+
+
+def thinned(same: Sequence[Result]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Episodes [P], rewards [seeds, P]: neighbouring points are averaged, single ones are mostly noise."""
+    P = min(len(result.curve) for result in same)  # packed curves may stand beside whole ones
+    values = np.stack([result.curve.reshape(P, -1).mean(axis=1) for result in same])
+    starts = np.arange(0, P, -(-P // POINTS))
+    sizes = np.diff([*starts, P])
+    ends = np.cumsum(sizes) * (same[0].run.episodes / P)
+    return ends, np.add.reduceat(values, starts, axis=1) / sizes

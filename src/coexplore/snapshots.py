@@ -27,7 +27,8 @@ def moments(updates: int) -> list[int]:
 def snapshot(run: Run, params: network.Params, done: int) -> dict[str, np.ndarray]:
     progress = done / max(run.updates, 1)
     layers = jax.tree.map(lambda x: _at(x, progress), network.layers(run), is_leaf=lambda x: isinstance(x, Linear))
-    seen = _seen(layers, run.critic, run.task, params, *_fixed(run.task))
+    with jax.default_device(jax.devices("cpu")[0]):  # the same bits wherever it was trained
+        seen = _seen(layers, run.critic, run.task, params, *_fixed(run.task))
     return {"updates": np.asarray(done), **{name: np.asarray(x) for name, x in seen.items()}, **_norms(params)}
 
 
@@ -56,7 +57,7 @@ def _norms(params: network.Params) -> dict[str, np.ndarray]:
 
 
 def _at(x: Any, progress: float) -> Any:
-    return jnp.float32(x.at(progress) if isinstance(x, Linear) else x)
+    return np.float32(x.at(progress) if isinstance(x, Linear) else x)
 
 
 @jax.jit

@@ -111,6 +111,13 @@ def improvement(a: Values, b: Values) -> Summary:
     return Summary(found, math.nan, float(low), float(high))
 
 
+def student(df: Any) -> Any:
+    """Half the width of an interval, in standard errors; of many degrees of freedom at once if given an array."""
+    from scipy.stats import t
+
+    return t.ppf(0.5 + LEVEL / 2, df)
+
+
 def kendall(x: Values, y: Values) -> float:
     """Rank correlation: 1 if y only ever rises with x, −1 if it only falls, 0 if it does neither or never moves."""
     from scipy.stats import kendalltau
@@ -129,13 +136,13 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def _with_interval(effect: float, se: float, df: float, statistic: Any, *groups: Values) -> Estimate:
-    from scipy.stats import bootstrap, t
+    from scipy.stats import bootstrap
 
     if min(map(len, groups)) >= MANY and se > 0:
         rng = np.random.default_rng(0)  # the same values give the same interval
         found = bootstrap(groups, statistic, confidence_level=LEVEL, vectorized=True, rng=rng).confidence_interval
         return Estimate(effect, se, df, float(found.low), float(found.high))
-    half = float(t.ppf(0.5 + LEVEL / 2, df)) * se if df > 0 else math.nan
+    half = float(student(df)) * se if df > 0 else math.nan
     return Estimate(effect, se, df, effect - half, effect + half)
 
 

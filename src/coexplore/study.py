@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from coexplore import engines
 from coexplore.fields import refuse
+from coexplore.plan import announce
 from coexplore.progress import Shown, shown
 from coexplore.result import Result
 from coexplore.run import Run
@@ -70,6 +71,8 @@ def study(
             raise refuse("runs", run, "Runs, such as Run() or grid(Run(), seed=range(5))")
     began, distinct = time.perf_counter(), list(dict.fromkeys(runs))
     chosen = {run: engines.choose(run, engine) for run in distinct}
+    if store is not None:
+        announce(Path(store), distinct)
     with shown(runs, progress) as show:
         training = Training(engine, None if store is None else Store(store), show)
         kept = training.found(distinct)
@@ -88,7 +91,8 @@ def study(
 
 def _trained(training: Training, chosen: dict[Run, str], show: Shown, threads: int) -> None:
     """Train these runs; those that another process holds are looked at again until they are done."""
-    with ThreadPoolExecutor(threads) as pool:
+    waiting = sum(name in engines.ELSEWHERE for name, _ in _dealt(chosen))
+    with ThreadPoolExecutor(threads + waiting) as pool:
         try:
             while chosen:
                 futures = [pool.submit(training.group, name, group) for name, group in _dealt(chosen)]

@@ -3,9 +3,11 @@
 import contextlib
 import dataclasses
 import datetime
+import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +22,7 @@ from coexplore.snapshots import moments, snapshot, stacked, unstacked
 from coexplore.store import SNAPSHOTS, Store
 
 CHUNK_SECONDS = 0.4  # what Ctrl-C waits for
+SIDE_BY_SIDE = ThreadPoolExecutor(os.cpu_count())  # snapshots of a group that trains elsewhere
 CHECKPOINT_SECONDS = 5.0  # what a sudden death may cost
 
 
@@ -149,8 +152,12 @@ class Group:
     def look(self) -> None:
         """Take a snapshot of every run, if this is a moment for one and it has not been taken."""
         if self.done in self.moments and (not self.seen[0] or self.seen[0][-1]["updates"] < self.done):
-            for run, params, seen in zip(self.runs, self.module.params(self.state), self.seen, strict=True):
-                seen.append(snapshot(run, params, self.done))
+            done = [self.done] * len(self.runs)
+            taken = map if len(self.runs) == 1 else SIDE_BY_SIDE.map
+            for seen, one in zip(
+                self.seen, taken(snapshot, self.runs, self.module.params(self.state), done), strict=True
+            ):
+                seen.append(one)
 
     def chunk(self) -> int:
         """Train for about CHUNK_SECONDS, but not past the next moment; returns how many updates that was."""

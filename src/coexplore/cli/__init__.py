@@ -14,6 +14,7 @@ HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …] 
        coexplore claims                                          the verdicts, from runs that are done
        coexplore runs [list | export FILE | pack FILE | prune]   look after the runs of a store
        coexplore plot FILE                                       a picture of any runs of a store
+       coexplore report [--serve]                                all of it as one page, or served while a study runs
        coexplore list                                            rules, tasks, engines and figures
        coexplore --version
 
@@ -27,6 +28,7 @@ COMMANDS = {
     "claims": "reproduce",
     "runs": "runs",
     "plot": "runs",
+    "report": "report",
     "list": "train",
 }
 

@@ -96,5 +96,6 @@ def studied(runs: list[Any], options: dict[str, Any], store: Path | None) -> Stu
 
 def _say_what_is_missing() -> None:
     for name in engines.TITLES:
-        if why := engines.find(name).missing():
+        why = engines.find(name).missing()
+        if why and why != engines.NO_GPU:  # a machine without a GPU lacks nothing
             print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)

@@ -23,13 +23,18 @@ from coexplore.run import Run
 
 # In the order in which `auto` tries them.
 TITLES = {
+    "cuda": "CUDA: what cpu trains, up to 128 units in batches of 16, hundreds of runs at a time on an NVIDIA GPU",
     "cpu": "C++: one hidden layer of binary units on the multiplexer, several times faster",
     "xla": "JAX: any rule, any task, on whatever device JAX has",
 }
 
+NO_GPU = "there is no NVIDIA GPU"  # nothing to tell a person about who did not ask for one
 
 # Counts the versions of an engine's random numbers: results of another version are other results.
-STREAMS = {"cpu": 1, "xla": 1}
+STREAMS = {"cuda": 1, "cpu": 1, "xla": 1}
+
+# Engines whose threads only wait, so that they need no core.
+ELSEWHERE = {"cuda"}
 
 
 def find(name: str) -> ModuleType:

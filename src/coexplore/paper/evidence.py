@@ -1,11 +1,12 @@
 """What claims are judged by: the results of a setting, and numbers read off their curves."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from coexplore.flags import labels
-from coexplore.paper.figures import resized
+from coexplore.paper.figures import Figure, resized
 from coexplore.result import Result
 from coexplore.run import Run
 from coexplore.stats import Estimate, difference, kendall, level
@@ -91,6 +92,22 @@ class Evidence:
         if not seeds:
             raise NotRun("a seed that all sizes share")
         return level([kendall(list(found), [best(sweep, seed) for sweep in found.values()]) for seed in sorted(seeds)])
+
+
+Found = dict[str, dict[Any, tuple[Run, list[Result]]]]  # by line and place: the setting that was best, its results
+
+
+def found(figure: Figure, evidence: Evidence) -> tuple[Found, int]:
+    """What there is of a figure, and how many of its places have runs missing."""
+    lines: Found = {}
+    missing = 0
+    for label, places in figure.lines.items():
+        for x, candidates in places.items():
+            try:
+                lines.setdefault(label, {})[x] = evidence.best(candidates)
+            except NotRun:
+                missing += 1
+    return {label: places for label, places in lines.items() if places}, missing
 
 
 def reward(result: Result) -> float:

@@ -4,6 +4,7 @@ On the 4-bit multiplexer. The paper does not list the c of figures 2 and 5: thos
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -59,6 +60,7 @@ class Figure:
         return list(dict.fromkeys(resized(run, episodes) for run in found))
 
 
+@functools.cache  # every claim and every figure asks, mostly for the same settings
 def resized(run: Run, episodes: int) -> Run:
     return run if run.episodes == episodes else change(run, "episodes", episodes)
 
@@ -76,6 +78,11 @@ def find(name: str) -> Figure:
     if name not in FIGURES:
         raise refuse("figure", name, f"all, or some of {', '.join(FIGURES)}", FIGURES)
     return FIGURES[name]
+
+
+def heading(figure: Figure) -> str:
+    number = f"Figure {figure.name.removeprefix('fig').upper()}"
+    return f"{figure.title} (ours, not in the paper)" if figure.ours else f"{number}. {figure.title}"
 
 
 def _curves(**lines: Run) -> Lines:

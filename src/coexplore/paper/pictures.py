@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from coexplore import plots
-from coexplore.paper.evidence import Evidence, NotRun, draws
-from coexplore.paper.figures import SCALES, Figure
+from coexplore.paper.evidence import Evidence, Found, NotRun, draws, found
+from coexplore.paper.figures import SCALES, Figure, heading
 from coexplore.result import Result
 from coexplore.stats import Summary, summary
 
@@ -18,46 +18,22 @@ def draw(
 ) -> list[Path]:
     """Write NAME.png and NAME.svg. What is not trained is left out, and the picture says so; NotRun if all is."""
     evidence = Evidence(results, episodes)
-    found, missing = _found(figure, evidence)
-    if not found:
+    drawn, missing = found(figure, evidence)
+    if not drawn:
         raise NotRun(f"{figure.name}: nothing of it")
     page, axes = plots.panels(max(1, len(figure.windows)), 10.0 if figure.kind == "bars" else 8.0)
-    PAINTERS[figure.kind](figure, axes, found)
+    PAINTERS[figure.kind](figure, axes, drawn)
     for one, window in zip(axes, figure.windows, strict=False):
         one.set_ylabel(f"reward, {WINDOWS[window].format(episodes // 4)}")
     for one in axes[:-1]:
         one.get_legend().remove()  # one will do
-    page.suptitle(_title(figure), size=12)
-    page.supxlabel(_told(found, missing, evidence), size=8, color="#444444")
+    page.suptitle(heading(figure), size=12)
+    page.supxlabel(_told(drawn, missing, evidence), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         plots.save(page, path)
     return paths
-
-
-Found = dict[str, dict[Any, tuple[Any, list[Result]]]]  # by line and place: the setting that was best, its results
-
-
-def _found(figure: Figure, evidence: Evidence) -> tuple[Found, int]:
-    """… and how many places of the figure have runs missing."""
-    found: Found = {}
-    missing = 0
-    for label, places in figure.lines.items():
-        for x, candidates in places.items():
-            try:
-                found.setdefault(label, {})[x] = evidence.best(candidates)
-            except NotRun:
-                missing += 1
-    return {label: places for label, places in found.items() if places}, missing
-
-
-def _title(figure: Figure) -> str:
-    return f"{figure.title} (ours, not in the paper)" if figure.ours else f"{_number(figure.name)}. {figure.title}"
-
-
-def _number(name: str) -> str:
-    return f"Figure {name.removeprefix('fig').upper()}"
 
 
 def _told(found: Found, missing: int, evidence: Evidence) -> str:

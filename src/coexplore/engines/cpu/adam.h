@@ -1,22 +1,27 @@
 // Adam, upwards. t counts from 1; the bias corrections are worked out once an update.
 #pragma once
-#include <cmath>
+#include "lanes.h"
 
 namespace coexplore {
 
+// rate (m first) / (sqrt(v second) + 1e-8), first and second = 1 / (1 - beta^t), with sqrt(second) taken out of the fraction.
 struct Adam {
-  float first, second;  // 1 / (1 - beta^t)
+  float *p, *m, *v;
+  float correction, epsilon;
 
-  explicit Adam(int64_t t)
-      : first((float)(1 / (1 - std::pow(0.9, (double)t)))), second((float)(1 / (1 - std::pow(0.999, (double)t)))) {}
+  Adam(float* p, float* m, float* v, int64_t t) : p(p), m(m), v(v) {
+    const double first = 1 / (1 - std::pow(0.9, (double)t)), second = 1 / (1 - std::pow(0.999, (double)t));
+    correction = (float)(first / std::sqrt(second));
+    epsilon = (float)(1e-8 / std::sqrt(second));
+  }
 
-  void step(float* __restrict p, float* __restrict m, float* __restrict v, const float* __restrict g, int n,
-            float alpha) const {
-    for (int i = 0; i < n; i++) {
-      m[i] = 0.9f * m[i] + 0.1f * g[i];
-      v[i] = 0.999f * v[i] + 0.001f * (g[i] * g[i]);
-      p[i] += alpha * (m[i] * first) / (std::sqrt(v[i] * second) + 1e-8f);
-    }
+  // The vector of parameters at `at` climbs along g.
+  INLINE void step(int at, Lanes g, float rate) const {
+    const Lanes m_now = all(0.9f) * load(m + at) + all(0.1f) * g;
+    const Lanes v_now = all(0.999f) * load(v + at) + all(0.001f) * (g * g);
+    store(m + at, m_now);
+    store(v + at, v_now);
+    store(p + at, load(p + at) + all(rate * correction) * m_now / (root(v_now) + all(epsilon)));
   }
 };
 

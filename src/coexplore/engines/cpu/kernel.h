@@ -1,8 +1,9 @@
 // One update of one run on the k-bit multiplexer: the algorithm boxes, for a hidden layer of binary units.
 #pragma once
+#include <numeric>
+
 #include "adam.h"
 #include "layout.h"
-#include "matrix.h"
 #include "random.h"
 
 namespace coexplore {
@@ -17,7 +18,7 @@ struct Update {
   const Draws* record;
   float c, kappa, lambda;
 
-  // Bits of a state from the 24 upper bits of random words (the lower ones are weaker).
+  // Bits of a state from the 24 upper bits of random words (the lower ones are weaker). Those past the last one are never used.
   void states(int* answer) {
     const int D = z.D(), words = (D + 23) / 24;
     uint32_t buffer[LANES];
@@ -36,140 +37,101 @@ struct Update {
       int address = 0;
       for (int i = 0; i < z.bits; i++) address = 2 * address + bit(i);
       answer[b] = bit(z.bits + address);
-      for (int i = 0; i < D; i++) w.S[b * D + i] = z.signed_inputs ? (float)(2 * bit(i) - 1) : (float)bit(i);
+      for (int i = 0; i < D; i += LANES) {
+        const Words places = (Words)load(w.unit) + (uint32_t)(i % 24);
+        store(w.S + b * z.DP() + i, (Ints)((Words{} + state[i / 24]) >> places & 1));
+      }
+      patterns(w.S + b * z.DP(), fours(D), fours(D), w.S_pattern + b * fours(D));
     }
   }
 
-  // H ~ Ber(sigma(x)) for the units of one vector at column j; y = -log2(e) x. Writes the bits, and p = E[H] if asked for.
-  template <bool WITH_P>
-  INLINE void unit_draws(Lanes y, Random& local, int32_t* bits, float* p, int j, int t, int b) {
-    const Words r = local.next();
-    const Ints mask = load(w.mask + j);
-    const Lanes e = exp2(y), u = __builtin_convertvector((Ints)(r >> 8), Lanes);
-    const Ints h = (Ints)(u + u * e < all(16777216.f)) & mask;  // u < 1 / (1 + e), u in units of 2^-24
-    store(bits + j, h);
-    if constexpr (WITH_P) store(p + j, (Lanes)((Ints)(all(1.f) / (all(1.f) + e)) & -mask));
-    if constexpr (RECORD)
-      for (int l = 0; l < LANES && j + l < z.N; l++) {
-        const size_t at = ((size_t)t * z.B + b) * z.N + j + l;
-        record->u[at] = (float)(r[l] >> 8) / 16777216.f;
-        record->h[at] = (float)h[l];
-      }
-  }
+  // What a rule needs of p = E[H] beside the last H: nothing, H - kappa p or p itself.
+  enum class Beside { nothing, error, probability };
+  static constexpr Beside LAST = RULE == Rule::boltzmann                              ? Beside::nothing
+                                 : RULE == Rule::reinforce || RULE == Rule::recurrent ? Beside::error
+                                                                                      : Beside::probability;
 
-  // A layer that hears nothing but its drive.
-  template <bool WITH_P>
-  void first_draws(int b) {
+  // H ~ Ber(sigma(x)) for one episode's layer; y = -log2(e) x.
+  template <Beside BESIDE>
+  INLINE void draws(const float* y, int32_t* bits, float* beside, int t, int b) {
+    // Copies, which stores cannot change: they stay in registers.
+    Random local = random;
     const int NP = z.NP();
-    Random local = random;  // in registers for the length of the loop
-    for (int j = 0; j < NP; j += LANES)
-      unit_draws<WITH_P>(load(w.drive + b * NP + j), local, w.bits + b * NP, w.P + b * NP, j, 0, b);
+    const Lanes one = all(1.f), strength = all(kappa);
+    const int32_t* const is_unit = w.is_unit;
+    for (int j = 0; j < NP; j += LANES) {
+      const Words r = local.next();
+      const Ints mask = load(is_unit + j);
+      const Lanes e = exp2(load(y + j)), u = __builtin_convertvector((Ints)(r >> 8), Lanes);
+      const Ints is_on = (Ints)(u + u * e < all(16777216.f)) & mask;  // u < 1 / (1 + e), u in units of 2^-24
+      store(bits + j, -is_on);
+      if constexpr (BESIDE == Beside::error) store(beside + j, only(is_on, one) - only(mask, strength / (one + e)));
+      if constexpr (BESIDE == Beside::probability) store(beside + j, only(mask, one / (one + e)));
+      if constexpr (RECORD)
+        for (int l = 0; l < LANES && j + l < z.N; l++) {
+          const size_t at = ((size_t)t * z.B + b) * z.N + j + l;
+          record->u[at] = (float)(r[l] >> 8) / 16777216.f;
+          record->h[at] = is_on[l] ? 1.f : 0.f;
+        }
+    }
     random = local;
   }
 
-  // Sums of rows of W_rec for every pattern of four units {g, g+Q, g+2Q, g+3Q}: c W_rec^T H becomes Q look-ups.
-  void make_tables(const float* W_rec) {
-    const int NP = z.NP(), Q = NP / 4;
-    const float scale = -LOG2E * c;
-    for (int g = 0; g < Q; g++)
-      for (int j = 0; j < NP; j += LANES) {
-        float* table = w.tables + (size_t)g * 16 * NP + j;
-        Lanes sums[16];
-        sums[0] = Lanes{};
-        for (int k = 0; k < 4; k++) {
-          const int unit = g + k * Q;
-          const Lanes row = unit < z.N ? all(scale) * load(W_rec + (size_t)unit * NP + j) : Lanes{};
-          for (int i = 0; i < 1 << k; i++) sums[(1 << k) + i] = sums[i] + row;
-        }
-        for (int i = 0; i < 16; i++) store(table + (size_t)i * NP, sums[i]);
-      }
-  }
-
-  // One synchronous step of one episode: x = c W_rec^T H + drive, H' ~ Ber(sigma(x)).
-  void chain_step(int t, int b) {
-    constexpr bool WITH_P = RULE == Rule::recurrent;
-    const int NP = z.NP(), Q = NP / 4;
-    int32_t* __restrict h = w.bits + b * NP;
-    int32_t* __restrict index = w.index;
-    for (int g = 0; g < Q; g++) index[g] = (h[g] + 2 * h[g + Q] + 4 * h[g + 2 * Q] + 8 * h[g + 3 * Q]) * NP;
-    Random local = random;
-    blocks(NP, [&](auto nv, int column) INLINE_LAMBDA {
+  // What the units hear in one synchronous step of one episode: x = c W_rec^T H + drive.
+  INLINE void hear(const int32_t* H, const float* drive, float* y) {
+    const int Q = fours(z.N);
+    patterns(H, Q, Q, w.H_pattern);
+    blocks(z.NP(), [&](auto nv, int column) INLINE_LAMBDA {
       constexpr int NV = decltype(nv)::value;
       Lanes a[NV];
-      for (int j = 0; j < NV; j++) a[j] = load(w.drive + b * NP + column + LANES * j);
-      const float* table = w.tables + column;
-      for (int g = 0; g < Q; g++, table += 16 * NP) {
-        const float* row = table + index[g];
-        for (int j = 0; j < NV; j++) a[j] += load(row + LANES * j);
-      }
-      for (int j = 0; j < NV; j++) unit_draws<WITH_P>(a[j], local, h, w.P + b * NP, column + LANES * j, t, b);
+      for (int j = 0; j < NV; j++) a[j] = load(drive + column + LANES * j);
+      add_picked<NV>(w.tables + (size_t)column * Q * PATTERNS, w.H_pattern, 1, Q, a);
+      for (int j = 0; j < NV; j++) store(y + column + LANES * j, a[j]);
     });
-    random = local;
   }
 
-  static void as_floats(const int32_t* bits, float* h, int n) {
-    for (int j = 0; j < n; j++) h[j] = (float)bits[j];
-  }
-
-  // Independent units; P is kept for the rules that centre on it or differentiate through it.
-  void explore_independently() {
-    const int NP = z.NP();
-    for (int b = 0; b < z.B; b++) first_draws<true>(b);
-    as_floats(w.bits, w.H, z.B * NP);
-  }
-
-  // H_(0) from the drive alone, then T synchronous steps. Algorithm 2 also keeps H_(t) and lambda^(T-t) (H_(t) - kappa p_(t)).
+  // H_(0) from the drive alone, then T synchronous steps. Algorithm 2 also keeps H_(t) and H_(t) - kappa p_(t).
   void explore_chain(const float* W_rec) {
-    const int NP = z.NP(), B = z.B, T = z.T;
-    make_tables(W_rec);
-    w.decays[T] = 1;
-    for (int t = T; t > 1; t--) w.decays[t - 1] = lambda * w.decays[t];
-    for (int b = 0; b < B; b++) first_draws<false>(b);
-    if constexpr (RULE == Rule::recurrent) as_floats(w.bits, w.paths, B * NP);
-    // Few episodes at a time: one's sums overlap another's draws, and the table rows they use stay in the nearest cache.
+    const int N = z.N, NP = z.NP(), B = z.B;
+    blocks(NP, [&](auto nv, int column) INLINE_LAMBDA {
+      float* tables = w.tables + (size_t)column * fours(N) * PATTERNS;
+      make_tables<decltype(nv)::value>(W_rec, N, NP, column, -LOG2E * c, tables);
+    });
+    for (int b = 0; b < B; b++) draws<Beside::nothing>(w.drive + b * NP, w.H + b * NP, nullptr, 0, b);
+    const size_t one = (size_t)z.BP() * NP, kept = RULE == Rule::recurrent ? one : 0;  // floats a step
+    // Few episodes at a time: the table rows they use stay in the nearest cache.
     constexpr int TOGETHER = 4;
-    for (int from = 0; from < B; from += TOGETHER)
-      for (int t = 1; t <= T; t++)
-        for (int b = from; b < std::min(from + TOGETHER, B); b++) {
-          chain_step(t, b);
-          if constexpr (RULE == Rule::recurrent) keep(w.P + b * NP, w.bits + b * NP, t, b);
-        }
-    as_floats(w.bits, w.H, B * NP);
-  }
-
-  void keep(const float* p, const int32_t* h, int t, int b) {
-    const int NP = z.NP();
-    float *path = w.paths + ((size_t)t * z.B + b) * NP, *error = w.errors + ((size_t)t * z.B + b) * NP;
-    as_floats(h, path, NP);
-    const Lanes decay = all(w.decays[t]);
-    for (int j = 0; j < NP; j += LANES)
-      store(error + j, decay * (load(path + j) - all(kappa) * load(p + j)));
-  }
-
-  // E[b]: what the weights into the hidden layer learn from, signal included, over the batch.
-  void credit(const float* W_out, int b, float signal, float x_out, float a, float pi) {
-    const int NP = z.NP();
-    const float *H = w.H + b * NP, *P = w.P + b * NP;
-    float* E = w.E + b * NP;
-    const Lanes s = all(signal / z.B), one = all(1.f);
-    for (int j = 0; j < NP; j += LANES) {
-      const Lanes h = load(H + j), p = load(P + j), out = load(W_out + j);
-      Lanes e = {};
-      if constexpr (RULE == Rule::reinforce) e = s * (h - all(kappa) * p);
-      if constexpr (RULE == Rule::boltzmann) e = s * h;
-      if constexpr (RULE == Rule::recurrent) {
-        for (int t = 1; t <= z.T; t++) e += load(w.errors + ((size_t)t * z.B + b) * NP + j);
-        e *= s;
+    for (int from = 0; from < B; from += TOGETHER) {
+      const int to = std::min(from + TOGETHER, B);
+      for (int t = 1; t <= z.T; t++) {
+        int32_t* H = w.H + t * kept;
+        float* error = w.E + (t - 1) * kept;
+        for (int b = from; b < to; b++) hear(H - kept + b * NP, w.drive + b * NP, w.heard + b * NP);
+        for (int b = from; b < to; b++) draws<LAST>(w.heard + b * NP, H + b * NP, error + b * NP, t, b);
       }
-      if constexpr (RULE == Rule::straight_through) e = s * all(a - pi) * out * p * (one - p);
+    }
+  }
+
+  // weight[b] E[b] is what the weights into the hidden layer learn from: E, where the draws have not left it already.
+  void credit(const int32_t* H, const float* W_out, int b, float x_out, float a) {
+    if constexpr (LAST == Beside::error) return;
+    const int NP = z.NP();
+    const float* P = w.P + b * NP;
+    float* E = w.E + b * NP;
+    const Lanes one = all(1.f);
+    for (int j = 0; j < NP; j += LANES) {
+      const Lanes h = only(-load(H + j), one), p = load(P + j), out = load(W_out + j);
+      Lanes e = {};
+      if constexpr (RULE == Rule::boltzmann) e = h;
+      if constexpr (RULE == Rule::straight_through) e = out * p * (one - p);
       if constexpr (RULE == Rule::unbiased_weight_max) {  // P(a | H_i = 0) / P(a | H) from the output unit's two inputs
         const Lanes ratio = likelihood(all(x_out) - h * out, a) / likelihood(all(x_out), a);
-        e = s * h * (one - ratio) * (h - p);
+        e = h * (one - ratio) * (h - p);
       }
       if constexpr (RULE == Rule::expected_weight_max) {
         const Lanes off = all(x_out) - h * out;
         const Lanes P_0 = likelihood(off, a), P_1 = likelihood(off + out, a);
-        e = s * p * (one - p) * (P_1 - P_0) / (p * P_1 + (one - p) * P_0);
+        e = p * (one - p) * (P_1 - P_0) / (p * P_1 + (one - p) * P_0);
       }
       store(E + j, e);
     }
@@ -178,6 +140,17 @@ struct Update {
   static Lanes likelihood(Lanes x, float a) {
     const float sign = a > 0 ? -LOG2E : LOG2E;  // Pr(a = 1) = sigma(x), Pr(a = 0) = sigma(-x)
     return probability(all(sign) * x);
+  }
+
+  // The inputs (1, S) and, in a chain, H (Algorithm 2: H_(t-1)) of all examples, by fours of episodes.
+  void input_patterns() {
+    const int D = z.D(), NP = z.NP(), G = fours(z.B);
+    for (int g = 0; g < z.steps() * G; g++) {
+      int32_t* pattern = w.x_pattern + (size_t)g * z.inputs();
+      pattern[0] = PATTERNS - 1;
+      patterns(w.S + g % G * 4 * z.DP(), z.DP(), D, pattern + 1);
+      if constexpr (CHAIN) patterns(w.H + (size_t)g * 4 * NP, NP, z.N, pattern + 1 + D);
+    }
   }
 
   // One update; returns the mean reward of the batch.
@@ -192,98 +165,106 @@ double Update<RULE, RECORD>::run(float* params, float* m, float* v, const Number
   kappa = z.centre_activity ? (float)numbers.centring_strength.at(progress) : 0.f;
   lambda = (float)numbers.trace_decay;
   const bool has_critic = z.critic != Critic::none;
-  float *g = w.gradient, total = 0;
   const float *W_out = params + z.W_out(), *w_c = params + z.w();
+  const int32_t* H = w.H + (size_t)z.last() * z.BP() * NP;
 
   // Sample S, and what the layers make of it.
   int answer[MAX_BATCH];
-  float delta[MAX_BATCH], e_out[MAX_BATCH], action[MAX_BATCH], x_out[MAX_BATCH], pi[MAX_BATCH], signal[MAX_BATCH];
+  float delta[MAX_BATCH], e_out[MAX_BATCH], action[MAX_BATCH], x_out[MAX_BATCH] = {}, signal[MAX_BATCH], total = 0;
   states(answer);
-  affine(w.S, B, D, params, params + z.b(), NP, w.drive);
-  for (int i = 0; i < B * NP; i++) w.drive[i] *= -LOG2E;
-  if (has_critic) affine(w.S, B, D, params + z.V(), params + z.v(), CP, w.hidden);
+  affine(w.S_pattern, B, D, z.signed_inputs, params, params + z.b(), NP, -LOG2E, w.scratch, w.drive);
+  if (has_critic) affine(w.S_pattern, B, D, z.signed_inputs, params + z.V(), params + z.v(), CP, 1.f, w.scratch, w.hidden);
 
   // Sample H.
   if constexpr (CHAIN) explore_chain(params + z.W_rec());
-  else explore_independently();
+  else
+    for (int b = 0; b < B; b++) draws<LAST>(w.drive + b * NP, w.H + b * NP, (LAST == Beside::error ? w.E : w.P) + b * NP, 0, b);
 
-  // Sample A, observe R, ask the critic.
-  Words r = {};
+  // Sample A, ask the critic, observe R. Loops without branches: which way they would go is a coin's matter.
+  float u[MAX_BATCH], V[MAX_BATCH] = {}, pi[MAX_BATCH];
   for (int b = 0; b < B; b++) {
-    if (b % LANES == 0) r = random.next();
-    const float u = (float)(r[b % LANES] >> 8) / 16777216.f;
-    x_out[b] = dot(w.H + b * NP, W_out, NP) + params[z.b_out()];
-    pi[b] = sigmoid(x_out[b]);
-    action[b] = u < pi[b] ? 1.f : 0.f;
-    const bool right = (action[b] > 0) == (answer[b] > 0);
-    const float R = right ? 1.f : (z.signed_rewards ? -1.f : 0.f);
-    float V = 0;
-    if (has_critic) {
-      float* hidden = w.hidden + b * CP;
-      if (z.critic == Critic::relu)
-        for (int j = 0; j < CP; j++) hidden[j] = hidden[j] > 0 ? hidden[j] : 0.f;
-      else
-        for (int j = 0; j < CP; j++) hidden[j] = std::tanh(hidden[j]);
-      V = dot(hidden, w_c, CP) + params[z.w_0()];
-    }
+    x_out[b] = dot(H + b * NP, W_out, NP) + params[z.b_out()];
+    if (!has_critic) continue;
+    float* hidden = w.hidden + b * CP;
+    if (z.critic == Critic::relu)
+      for (int j = 0; j < CP; j += LANES) store(hidden + j, larger(load(hidden + j), Lanes{}));
+    else
+      for (int j = 0; j < CP; j++) hidden[j] = std::tanh(hidden[j]);
+    V[b] = dot(hidden, w_c, CP) + params[z.w_0()];
+  }
+  for (int b = 0; b < B; b += LANES) {
+    store(u + b, __builtin_convertvector((Ints)(random.next() >> 8), Lanes) / 16777216.f);
+    store(pi + b, probability(all(-LOG2E) * load(x_out + b)));
+  }
+  const float wrong = z.signed_rewards ? -1.f : 0.f;
+  for (int b = 0; b < B; b++) {
+    const int A = u[b] < pi[b];
+    const float R = A == answer[b] ? 1.f : wrong;
+    action[b] = (float)A;
     total += R;
-    delta[b] = R - V;
-    signal[b] = z.centre_reward ? delta[b] : R;
-    e_out[b] = delta[b] * (action[b] - pi[b]) / B;
+    delta[b] = (R - V[b]) / B;  // every gradient is a mean over the batch
+    signal[b] = z.centre_reward ? delta[b] : R / B;
+    e_out[b] = delta[b] * (action[b] - pi[b]);
+    if constexpr (RULE == Rule::straight_through) signal[b] *= action[b] - pi[b];
     if constexpr (RECORD) {
-      record->u_a[b] = u;
+      record->u_a[b] = u[b];
       record->a[b] = action[b];
-      for (int i = 0; i < D; i++) record->s[b * D + i] = w.S[b * D + i];
+      for (int i = 0; i < D; i++) record->s[b * D + i] = w.S[b * z.DP() + i] ? 1.f : (z.signed_inputs ? -1.f : 0.f);
     }
   }
 
-  // Credit: every gradient is a mean over the batch.
-  for (int b = 0; b < B; b++) credit(W_out, b, signal[b], x_out[b], action[b], pi[b]);
-  float ones[MAX_BATCH];
-  std::fill(ones, ones + B, 1.f);
-  outer(w.S, D, D, w.E, B, NP, 1.f, g);
-  outer(ones, 1, 1, w.E, B, NP, 1.f, g + z.b());
-  if constexpr (RULE == Rule::boltzmann) {
-    outer(w.H, NP, z.N, w.E, B, NP, c, g + z.W_rec());
-    for (int i = 0; i < z.N; i++) g[z.W_rec() + i * NP + i] = 0;
-  }
-  if constexpr (RULE == Rule::recurrent) {
-    for (int s = 1; s <= z.T; s++)
-      for (int b = 0; b < B; b++) {
-        float* error = w.errors + ((size_t)s * B + b) * NP;
-        for (int j = 0; j < NP; j++) error[j] *= signal[b] / B;
-      }
-    outer(w.paths, NP, z.N, w.errors + (size_t)B * NP, z.T * B, NP, c, g + z.W_rec());
-  }
-  outer(e_out, 1, 1, w.H, B, NP, 1.f, g + z.W_out());
-  for (int i = 0; i < LANES; i++) g[z.b_out() + i] = 0;
-  for (int b = 0; b < B; b++) g[z.b_out()] += e_out[b];
+  // Credit.
+  for (int b = 0; b < B; b++) credit(H + b * NP, W_out, b, x_out[b], action[b]);
+  float decay = 1;
+  for (int s = z.steps(); s-- > 0; decay *= lambda)
+    for (int b = 0; b < B; b++) w.weight[s * z.BP() + b] = decay * signal[b];
+  input_patterns();
+
+  // Every gradient goes straight into its step.
+  const Adam adam(params, m, v, t + 1);
+  const float rate_hidden = (float)numbers.rate_hidden.at(progress), rate_output = (float)numbers.rate_output.at(progress);
+  // Rows of (1, S): the weights of S are followed by the bias. A signed input is 2 S - 1, and the sum for 1 comes first.
+  const bool is_signed = z.signed_inputs;
+  float* const sum_of_all = w.total;
+  const auto first_rows = [=](int start, int width, int i, int j, Lanes sum, float rate) INLINE_LAMBDA {
+    if (i == 0) store(sum_of_all + j, sum);
+    else if (is_signed) sum = sum + sum - load(sum_of_all + j);
+    adam.step(start + (i > 0 ? i - 1 : D) * width + j, sum, rate);
+  };
+  const int32_t* const units = w.unit;
+  outer(w.x_pattern, z.inputs(), z.inputs(), z.steps() * fours(B), w.E, w.weight, NP, w.scratch, w.partial,
+        [=, c = c](int i, int j, Lanes sum) INLINE_LAMBDA {
+          if (i <= D) return first_rows(0, NP, i, j, sum, rate_hidden);
+          if constexpr (RULE == Rule::boltzmann) sum = load(units + j) == i - D - 1 ? Lanes{} : sum;
+          adam.step(i * NP + j, all(c) * sum, rate_hidden);  // W_rec follows the bias
+        });
   if (has_critic) {
-    float scaled[MAX_BATCH];
+    const float rate = (float)numbers.rate_critic.at(progress);
     for (int b = 0; b < B; b++) {
-      scaled[b] = delta[b] / B;
-      const float *hidden = w.hidden + b * CP;
+      const float* hidden = w.hidden + b * CP;
       float* __restrict back = w.back + b * CP;
       if (z.critic == Critic::relu)
-        for (int j = 0; j < CP; j++) back[j] = hidden[j] > 0 ? scaled[b] * w_c[j] : 0.f;
+        for (int j = 0; j < CP; j++) back[j] = hidden[j] > 0 ? w_c[j] : 0.f;
       else
-        for (int j = 0; j < CP; j++) back[j] = scaled[b] * (1 - hidden[j] * hidden[j]) * w_c[j];
+        for (int j = 0; j < CP; j++) back[j] = (1 - hidden[j] * hidden[j]) * w_c[j];
+      w.weight[b] = delta[b];
     }
-    outer(w.S, D, D, w.back, B, CP, 1.f, g + z.V());
-    outer(ones, 1, 1, w.back, B, CP, 1.f, g + z.v());
-    outer(scaled, 1, 1, w.hidden, B, CP, 1.f, g + z.w());
-    for (int i = 0; i < LANES; i++) g[z.w_0() + i] = 0;
-    for (int b = 0; b < B; b++) g[z.w_0()] += scaled[b];
+    // Every four has the inputs that it has in the hidden layer; those after (1, S) are left out.
+    outer(w.x_pattern, 1 + D, z.inputs(), fours(B), w.back, w.weight, CP, w.scratch, w.partial,
+          [=, V = z.V()](int i, int j, Lanes sum) INLINE_LAMBDA { first_rows(V, CP, i, j, sum, rate); });
+    for (int j = 0; j < CP; j += LANES) {
+      Lanes g = {};
+      for (int b = 0; b < B; b++) g += all(delta[b]) * load(w.hidden + b * CP + j);
+      adam.step(z.w() + j, g, rate);
+    }
+    adam.step(z.w_0(), Lanes{std::accumulate(delta, delta + B, 0.f)}, rate);
   }
-
-  // Step.
-  const Adam adam(t + 1);
-  const auto step = [&](int from, int to, const Linear& rate) {
-    adam.step(params + from, m + from, v + from, g + from, to - from, (float)rate.at(progress));
-  };
-  step(0, z.W_out(), numbers.rate_hidden);
-  step(z.W_out(), z.V(), numbers.rate_output);
-  if (has_critic) step(z.V(), z.end(), numbers.rate_critic);
+  for (int j = 0; j < NP; j += LANES) {
+    Lanes g = {};
+    for (int b = 0; b < B; b++) g += only(-load(H + b * NP + j), all(e_out[b]));
+    adam.step(z.W_out() + j, g, rate_output);
+  }
+  adam.step(z.b_out(), Lanes{std::accumulate(e_out, e_out + B, 0.f)}, rate_output);
   return total / B;
 }
 

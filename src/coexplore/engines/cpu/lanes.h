@@ -23,6 +23,12 @@ INLINE Ints load(const int32_t* p) { Ints x; std::memcpy(&x, p, sizeof x); retur
 INLINE void store(float* p, Lanes x) { std::memcpy(p, &x, sizeof x); }
 INLINE void store(int32_t* p, Ints x) { std::memcpy(p, &x, sizeof x); }
 INLINE Lanes all(float x) { return Lanes{} + x; }
+INLINE Lanes only(Ints mask, Lanes x) { return (Lanes)((Ints)x & mask); }  // zero where the mask is 0, x where it is -1
+
+INLINE Lanes root(Lanes x) {
+  for (int l = 0; l < LANES; l++) x[l] = std::sqrt(x[l]);
+  return x;
+}
 
 inline int padded(int n) { return (n + LANES - 1) / LANES * LANES; }
 
@@ -42,18 +48,14 @@ INLINE Lanes exp2(Lanes x) {
   x = smaller(larger(x, all(-126.f)), all(126.f));
   const Lanes magic = all(12582912.f);  // 1.5 * 2^23: adding it rounds to a whole number
   const Lanes k = (x + magic) - magic, f = x - k;
-  Lanes p = all(1.5403530e-4f) * f + 1.3333558e-3f;
-  p = p * f + 9.6181291e-3f;
-  p = p * f + 5.5504109e-2f;
-  p = p * f + 2.4022651e-1f;
-  p = p * f + 6.9314718e-1f;
-  p = p * f + 1.f;
+  const Lanes f2 = f * f;  // pairs of terms side by side: half as long a chain as Horner's
+  const Lanes low = (all(6.9314718e-1f) * f + 1.f) + (all(5.5504109e-2f) * f + 2.4022651e-1f) * f2;
+  const Lanes high = (all(1.3333558e-3f) * f + 9.6181291e-3f) + all(1.5403530e-4f) * f2;
+  const Lanes p = high * (f2 * f2) + low;
   return (Lanes)((Ints)p + (__builtin_convertvector(k, Ints) << 23));
 }
 
 // Units are driven by y = -log2(e) * x, so that 2^y = e^-x.
 INLINE Lanes probability(Lanes y) { return all(1.f) / (all(1.f) + exp2(y)); }
-
-inline float sigmoid(float x) { return 1.f / (1.f + std::exp(-x)); }
 
 }  // namespace coexplore

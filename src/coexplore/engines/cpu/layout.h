@@ -6,10 +6,9 @@
 //
 // Padded entries start at zero and stay there: their activity is masked to zero, so their gradient is zero.
 #pragma once
-#include <algorithm>
 #include <new>
 
-#include "lanes.h"
+#include "matrix.h"
 
 namespace coexplore {
 
@@ -25,9 +24,17 @@ struct Shape {
   bool signed_inputs, signed_rewards, centre_reward, centre_activity;
 
   int D() const { return bits + (1 << bits); }
+  int DP() const { return padded(D()); }
   int NP() const { return padded(N); }
   int CP() const { return padded(C); }
   bool chain() const { return rule == Rule::boltzmann || rule == Rule::recurrent; }
+
+  // What the weights into the hidden layer learn from: an example an episode, for Algorithm 2 one a step of an episode.
+  // Examples go by fours, so batches are padded to BP. Each has the inputs (1, S) and, in a chain, H.
+  int BP() const { return 4 * fours(B); }
+  int steps() const { return rule == Rule::recurrent ? T : 1; }
+  int last() const { return rule == Rule::recurrent ? T : 0; }  // where H_(T) is kept
+  int inputs() const { return 1 + D() + (chain() ? N : 0); }
 
   // Where each part starts; `end` is the length of the whole.
   int b() const { return D() * NP(); }
@@ -68,17 +75,24 @@ struct Aligned {
   operator T*() const { return data; }
 };
 
+// Arrays walked in step should not lie whole pages apart: a load would seem to wait for a store to the other array.
+inline size_t apart(size_t n) { return (n + 1023) / 1024 * 1024 + 128; }
+
 struct Workspace {
-  size_t B, NP, steps;
-  Aligned<float> S, drive, H, P, E, paths, errors, tables, hidden, back, gradient, decays, params, m, v;
-  Aligned<int32_t> bits, index, mask;
+  size_t BP, NP, CP, D, N, steps, inputs;
+  Aligned<float> drive, heard, P, E, tables, scratch, partial, total, hidden, back, weight, learned;
+  float *params, *m, *v;
+  Aligned<int32_t> S, H, S_pattern, H_pattern, x_pattern, is_unit, unit;
 
   explicit Workspace(const Shape& z)
-      : B(z.B), NP(z.NP()), steps(z.rule == Rule::recurrent ? z.T + 1 : 1), S(B * z.D()), drive(B * NP), H(B * NP),
-        P(B * NP), E(B * NP), paths(steps * B * NP), errors(steps * B * NP), tables(z.chain() ? NP / 4 * 16 * NP : 0),
-        hidden(B * z.CP()), back(B * z.CP()), gradient(z.end()), decays(z.T + 1), params(z.end()), m(z.end()),
-        v(z.end()), bits(B * NP), index(NP), mask(NP) {
-    std::fill(mask.data, mask + z.N, 1);
+      : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP), heard(BP * NP),
+        P(BP * NP), E(steps * BP * NP), tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
+        scratch(std::max(fours(D), OUTER_GROUPS) * PATTERNS * BLOCK * LANES), partial(inputs * OUTER_BLOCK * LANES),
+        total(std::max(NP, CP)), hidden(BP * CP), back(BP * CP), weight(steps * BP), learned(3 * apart(z.end())),
+        params(learned), m(params + apart(z.end())), v(m + apart(z.end())), S(BP * z.DP()), H((z.last() + 1) * BP * NP), S_pattern(BP * fours(D)), H_pattern(fours(N)),
+        x_pattern(steps * BP / 4 * inputs), is_unit(NP), unit(NP) {
+    std::fill(is_unit.data, is_unit + z.N, -1);
+    for (size_t j = 0; j < NP; j++) unit[j] = (int32_t)j;
   }
 };
 

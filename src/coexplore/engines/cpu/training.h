@@ -37,18 +37,18 @@ double advance(const Shape& shape, const Numbers& numbers, const Training& x, in
   Random random(x.random);
   Update<RULE, RECORD> update{shape, workspace, random, record, 0, 0, 0};
   const int length = shape.end();
-  std::copy(x.params, x.params + length, workspace.params.data);
-  std::copy(x.m, x.m + length, workspace.m.data);
-  std::copy(x.v, x.v + length, workspace.v.data);
+  std::copy(x.params, x.params + length, workspace.params);
+  std::copy(x.m, x.m + length, workspace.m);
+  std::copy(x.v, x.v + length, workspace.v);
   double sum = 0;
   for (int64_t i = t; i < t + n; i++) {
     const double reward = update.run(workspace.params, workspace.m, workspace.v, numbers, i);
     x.curve[i * x.bins / numbers.updates] += reward;  // at most 1000 * 2^31: fits
     sum += reward;
   }
-  std::copy(workspace.params.data, workspace.params + length, x.params);
-  std::copy(workspace.m.data, workspace.m + length, x.m);
-  std::copy(workspace.v.data, workspace.v + length, x.v);
+  std::copy(workspace.params, workspace.params + length, x.params);
+  std::copy(workspace.m, workspace.m + length, x.m);
+  std::copy(workspace.v, workspace.v + length, x.v);
   random.save(x.random);
   return sum;
 }

@@ -1,0 +1,53 @@
+"""`coexplore report`: the results as a page, in a file or served while a study runs."""
+
+from pathlib import Path
+from typing import Any
+
+from coexplore.cli.parser import Parser, results
+from coexplore.fields import refuse
+from coexplore.files import StoreError, write
+
+PORT = "8321"
+
+
+def report_command(words: list[str]) -> int:
+    parser = Parser("report", "The results as one page that needs nothing else, or served while a study runs.")
+    parser.reading()
+    parser.add_argument("--episodes", metavar="COUNT", help="judge runs of this length; the usual one if not given")
+    parser.add_argument("--out", default="report.html", help="the file to write; report.html if not given")
+    parser.add_argument("--serve", action="store_true", help="serve it on 127.0.0.1 instead, and follow the store")
+    parser.add_argument("--port", default=PORT, metavar="NUMBER", help=f"where to serve; {PORT} if not given, 0: any")
+    options = parser.read(words)
+    return _serve(options) if options["serve"] else _write(options)
+
+
+def _write(options: dict[str, Any]) -> int:
+    out = Path(options["out"])
+    if not out.name.endswith(".html") or not out.absolute().parent.is_dir():
+        raise refuse("out", options["out"], "a name that ends in .html, in a folder that exists")
+    chosen = results(options)
+    from coexplore.report.data import report  # the claims are slow to judge, and not always wanted
+    from coexplore.report.html import page
+
+    data = report(chosen, options["store"], episodes=options["episodes"])
+    write(out, page(data).html.encode())
+    print(f"report: {out}, {len(chosen)} runs, {out.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def _serve(options: dict[str, Any]) -> int:
+    store, port = Path(options["store"]), options["port"]
+    if not port.isdecimal() or int(port) > 65535:
+        raise refuse("port", port, "a number from 0 to 65535")
+    if not store.exists():
+        raise StoreError(f"{store}: there is no such file")
+    from coexplore.report.follow import Follower
+    from coexplore.report.server import Server
+
+    with Server(Follower(store, options["select"], options["episodes"]), int(port)) as server:
+        print(f"report: {server.address} (Ctrl-C ends it; a study goes on without it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("report: closed")
+    return 0

@@ -1,0 +1,193 @@
+"""The cuda engine: the paper's network on an NVIDIA GPU, one thread block a run, many runs side by side.
+
+It trains one hidden layer of binary units on the multiplexer, with the rules of `FAMILIES`; the rest is for the others.
+Runs of one compiled shape and one length share a launch, on a stream of their own.
+"""
+
+import dataclasses
+import os
+from collections import defaultdict
+from typing import Any
+
+import jax
+import numpy as np
+
+from coexplore import network
+from coexplore.engines.cuda import device
+from coexplore.engines.cuda.layout import (
+    BATCH,
+    CRITIC,
+    FAMILIES,
+    INPUTS,
+    SIZES,
+    Shape,
+    family,
+    pack,
+    padded,
+    settings,
+    shape,
+    steps,
+    structure,
+    unpack,
+)
+from coexplore.result import Result, bin_sizes, bins
+from coexplore.rules import Boltzmann, Reinforce, StraightThrough
+from coexplore.run import Run
+
+ARRAYS = ("weights", "first", "second", "curve")  # what training changes
+MOST_BITS, MOST_STEPS = 4, 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """A group of G runs. All arrays are the GPU's, flat, a row a run; an advance makes new ones."""
+
+    runs: tuple[Run, ...]
+    gpu: Any
+    shape: Shape
+    settings: Any
+    weights: Any
+    first: Any  # moments of Adam
+    second: Any
+    curve: Any  # rewarded answers; the mean rewards come at the end
+    done: int
+    reward: Any
+
+
+def missing() -> str | None:
+    reason = device.missing()
+    if reason is None:  # JAX makes the first parameters; it must not take most of the GPU's memory for itself
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    return reason
+
+
+def supports(run: Run) -> str | None:
+    rule, width = run.rules[0], run.critic.width if run.critic else 0
+    phases = isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity)
+    refused = {
+        "it takes one hidden layer": len(run.hidden) > 1,
+        f"it has no {rule.name}": type(rule) not in FAMILIES,
+        "its boltzmann samples synchronously and has no negative phase": phases,
+        "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
+        f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
+        f"it takes batches of {BATCH}": run.batch != BATCH,
+        f"it takes at most {MOST_BITS} address bits": run.task.bits > MOST_BITS,
+        f"it takes at most {MOST_STEPS} steps": steps(run) > MOST_STEPS,
+    }
+    reason = next((reason for reason, applies in refused.items() if applies), None)
+    if reason is None and not device.holds(_shape([run])):
+        return f"this GPU has too little shared memory for {run.hidden[0]} units"
+    return reason
+
+
+def groups(runs: list[Run]) -> list[list[Run]]:
+    """Runs that share a launch, those with most work first; where there are several GPUs, a share for each."""
+    same = defaultdict(list)
+    for run in runs:
+        same[family(run), padded(run), steps(run), run.updates, run.critic is None].append(run)
+    shares = max(1, len(device.able()))
+    parts = [mine[i::shares] for mine in same.values() for i in range(shares)]
+    return sorted(filter(None, parts), key=lambda part: -_work(part[0]))
+
+
+def _work(run: Run) -> int:
+    """How long a run takes, roughly: its steps follow one another, and a larger layer's take longer."""
+    return run.updates * (4 + steps(run)) * (8 + padded(run) // 8)
+
+
+def start(runs: list[Run]) -> State:
+    gpu, kind = device.Gpu(), _shape(runs)
+    with jax.default_device(jax.devices("cpu")[0]):
+        weights = np.stack([pack(run, _first(run), kind.length) for run in runs])
+    zeros = np.zeros(weights.shape, np.float32)
+    curve = np.zeros((len(runs), bins(runs[0].updates)), np.uint32)
+    return _placed(runs, gpu, kind, {"weights": weights, "first": zeros, "second": zeros, "curve": curve}, 0)
+
+
+def _first(run: Run) -> network.Params:
+    """`network.init(run)`. Rules of a kind begin alike: standing in for each other, they share a compilation in JAX."""
+    rule = Reinforce() if family(run) == "independent" else Boltzmann()
+    return network.init(dataclasses.replace(run, rule=rule))
+
+
+def _shape(runs: list[Run]) -> Shape:
+    return shape(runs[0], len(runs), device.multiprocessors())
+
+
+def _placed(runs: list[Run], gpu: Any, kind: Shape, arrays: dict[str, np.ndarray], done: int) -> State:
+    with gpu.working(f"{len(runs)} runs"):
+        mine = {name: gpu.put(array) for name, array in arrays.items()}
+        about = gpu.put(np.stack([settings(run) for run in runs]).view(np.uint8))
+    return State(tuple(runs), gpu, kind, about, **mine, done=done, reward=np.full(len(runs), np.nan))
+
+
+def advance(state: State, updates: int) -> State:
+    n = min(updates, state.runs[0].updates - state.done)
+    if n:
+        return _launched(state, n)
+    state.gpu.kernel(state.shape)
+    return state
+
+
+def _launched(state: State, n: int, draws: dict[str, Any] | None = None) -> State:
+    """The state n updates later; arrays in `draws` receive what was drawn."""
+    gpu, run, G = state.gpu, state.runs[0], len(state.runs)
+    kept = G * (steps(run) - 1) * state.shape.units * 4 if state.shape.family == "recurrent" else 0
+    with gpu.working(f"{G} runs"):
+        arrays = [getattr(state, name).copy() for name in ARRAYS]
+        totals, errors, activity = gpu.put(np.zeros(G, np.uint32)), gpu.empty((kept, 4)), gpu.empty((kept, 2))
+        numbers = (np.uint32(x) for x in (state.done, n, run.updates, state.curve.shape[1]))
+        places = tuple(draws.values()) if draws else (np.uint64(0),) * 5
+        arguments = (state.settings, *arrays, totals, errors, activity, *numbers, *places)
+        gpu.launch(state.shape, draws is not None, G, arguments)
+    right = gpu.get(totals) / (BATCH * n)
+    changed = dict(zip(ARRAYS, arrays, strict=True))
+    return dataclasses.replace(state, **changed, done=state.done + n, reward=_level(state.runs, right))
+
+
+def _level(runs: tuple[Run, ...], right: np.ndarray) -> np.ndarray:
+    """Mean rewards from the shares of right answers, a row a run."""
+    signed = np.array([run.task.rewards == "signed" for run in runs]).reshape(-1, *[1] * (right.ndim - 1))
+    return np.where(signed, 2 * right - 1, right)
+
+
+def finish(state: State) -> list[Result]:
+    right = state.gpu.get(state.curve) / (BATCH * bin_sizes(state.runs[0].updates))
+    curves = _level(state.runs, right).astype(np.float32)
+    results = zip(state.runs, curves, params(state), strict=True)
+    return [Result(run, "cuda", curve, mine, built()) for run, curve, mine in results]
+
+
+def built() -> dict[str, Any]:
+    return {"device": device.name()}
+
+
+def params(state: State) -> list[network.Params]:
+    """The parameters of every run as they are now."""
+    tree, words = structure(state.runs[0]), state.gpu.get(state.weights)
+    return [unpack(run, mine, tree) for run, mine in zip(state.runs, words, strict=True)]
+
+
+def tensors(state: State) -> list[dict[str, np.ndarray]]:
+    arrays = {name: state.gpu.get(getattr(state, name)) for name in ARRAYS}
+    done = np.asarray(state.done)
+    return [{**{name: x[g] for name, x in arrays.items()}, "done": done} for g in range(len(state.runs))]
+
+
+def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
+    arrays = {name: np.stack([saved[name] for saved in tensors]) for name in ARRAYS}
+    return _placed(runs, device.Gpu(), _shape(runs), arrays, int(tensors[0]["done"]))
+
+
+def update_with_draws(state: State) -> tuple[State, dict[str, np.ndarray]]:
+    """One update of a group of one, and all that was drawn in it: s [B, D], u and h [T+1, B, N], u_a and a [B]."""
+    (run,) = state.runs
+    rows = steps(run) + 1 if state.shape.chain else 1
+    sizes = {"s": (BATCH, INPUTS), "u": (rows, BATCH, state.shape.units)}
+    sizes |= {"h": sizes["u"], "u_a": (BATCH,), "a": (BATCH,)}
+    with state.gpu.working("the draws"):
+        places = {name: state.gpu.empty(size) for name, size in sizes.items()}
+    state = _launched(state, 1, places)
+    draws = {name: state.gpu.get(array) for name, array in places.items()}
+    cut = {"s": run.task.size, "u": run.hidden[0], "h": run.hidden[0]}
+    return state, {name: array[..., : cut.get(name)] for name, array in draws.items()}

@@ -1,0 +1,181 @@
+"""The GPU: whether there is one, the kernel compiled for it, memory and launches. The one place that uses CuPy."""
+
+import contextlib
+import ctypes
+import functools
+import importlib.util
+import itertools
+import re
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coexplore.engines import NO_GPU
+from coexplore.engines.cuda.layout import Shape
+from coexplore.fields import FieldError
+
+SOURCES = Path(__file__).parent
+OLDEST = 8  # compute capability: the matrix instructions are Ampere's
+MULTIPROCESSOR_COUNT, CAPABILITY_MAJOR, SHARED_MEMORY_OF_A_BLOCK = 16, 75, 97  # in the driver's list of attributes
+
+
+@functools.cache
+def missing() -> str | None:
+    """Why nothing can be trained here. Asks the driver; CuPy itself is imported only for training."""
+    capabilities = _asked(CAPABILITY_MAJOR)
+    if not capabilities:
+        return NO_GPU
+    if max(capabilities) < OLDEST:
+        return f"its kernels need an NVIDIA GPU of compute capability {OLDEST} or more"
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed: pip install 'coexplore[cuda]'"
+    return None
+
+
+def _asked(attribute: int) -> list[int]:
+    """An attribute of every GPU; nothing where there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return []
+    count, value, values = ctypes.c_int(), ctypes.c_int(), []
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        return []
+    for index in range(count.value):
+        driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, index)
+        values.append(value.value)
+    return values
+
+
+@functools.cache
+def able() -> list[int]:
+    """The GPUs that can train."""
+    return [index for index, major in enumerate(_asked(CAPABILITY_MAJOR)) if major >= OLDEST]
+
+
+@functools.cache
+def multiprocessors() -> int:
+    """Of the smallest GPU that can train."""
+    return min((_asked(MULTIPROCESSOR_COUNT)[index] for index in able()), default=1)
+
+
+@functools.cache
+def name() -> str:
+    """Of the first GPU that can train."""
+    text = ctypes.create_string_buffer(100)
+    ctypes.CDLL("libcuda.so.1").cuDeviceGetName(text, len(text), able()[0])
+    return text.value.decode()
+
+
+@functools.cache
+def holds(shape: Shape) -> bool:
+    """Whether a block of this shape has room on every GPU that can train."""
+    return all(_asked(SHARED_MEMORY_OF_A_BLOCK)[index] >= shape.shared for index in able())
+
+
+@functools.cache
+def source(without: tuple[str, ...] = ()) -> str:
+    """The kernel as one file, so that the compiler needs no paths and CuPy's cache sees every change."""
+    seen = set(without)
+
+    def text(name: str) -> str:
+        if name in seen:
+            return ""
+        seen.add(name)
+        whole = (SOURCES / name).read_text().replace("#pragma once\n", "")
+        return re.sub(r'#include "(.+)"\n', lambda found: text(found[1]), whole)
+
+    return text("train.cu")
+
+
+def options(shape: Shape, record: bool) -> tuple[str, ...]:
+    given = {
+        "FAMILY": shape.family,
+        "UNITS": shape.units,
+        "TILES": shape.tiles,
+        "BLOCKS": shape.blocks,
+        "THREADS": shape.threads,
+        "SHARED": shape.shared,
+        "LENGTH": shape.length,
+        "RECORD": str(record).lower(),
+    }
+    return ("--std=c++17", *(f"-DGIVEN_{name}={value}" for name, value in given.items()))
+
+
+_turns = itertools.count()
+_compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
+_kernels: dict[Any, Any] = {}
+
+
+class Gpu:
+    """One GPU and a stream on it, for one group of runs."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.cupy = cupy
+        self.index = able()[next(_turns) % len(able())]
+        with cupy.cuda.Device(self.index):
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+
+    @contextlib.contextmanager
+    def working(self, on: str) -> Iterator[None]:
+        """On this GPU and stream; whatever was asked for is done in the end."""
+        try:
+            with self.cupy.cuda.Device(self.index), self.stream:
+                yield
+                self.stream.synchronize()
+        except self.cupy.cuda.memory.OutOfMemoryError:
+            raise FieldError(
+                f"engine: 'cuda' has no GPU memory left for {on}; give fewer runs or another engine"
+            ) from None
+
+    def put(self, array: np.ndarray) -> Any:
+        return self.cupy.asarray(array)
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        return self.cupy.empty(shape, np.float32)
+
+    def get(self, array: Any) -> np.ndarray:
+        with self.working("a copy"):
+            return self.cupy.asnumpy(array)
+
+    def kernel(self, shape: Shape, record: bool = False) -> Any:
+        """The compiled kernel. CuPy keeps it on disk; the first time takes seconds, and says so."""
+        key = self.index, shape, record
+        with _compiling[key], self.cupy.cuda.Device(self.index):
+            if key not in _kernels:
+                with _telling():
+                    made = self.cupy.RawModule(code=source(), options=options(shape, record)).get_function("train")
+                made.max_dynamic_shared_size_bytes = shape.shared
+                _kernels[key] = made
+        return _kernels[key]
+
+    def launch(self, shape: Shape, record: bool, runs: int, arguments: tuple[Any, ...]) -> None:
+        kernel = self.kernel(shape, record)
+        kernel((runs,), (shape.threads,), arguments, shared_mem=shape.shared)
+
+
+_told = threading.Event()
+
+
+@contextlib.contextmanager
+def _telling() -> Iterator[None]:
+    """Says what the wait is for, once, if there is one."""
+
+    def tell() -> None:
+        if not _told.is_set():
+            _told.set()
+            print("coexplore: compiling for this GPU; the next time it is there already", file=sys.stderr)
+
+    timer = threading.Timer(0.5, tell)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,207 @@
+// Sampling: S, then H, then the output's drive.
+#pragma once
+#include "training.cuh"
+
+constexpr float NEVER = 1e30f;  // what -log2(e) times the drive is for a unit that never fires
+
+// One warp, lane i for input i of all episodes.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::sample_states(u32 t) {
+  const u32 word = random_words(lane, t, seed, STATES).x[0] & 0xFFFFu, b = lane % 16, k = settings.bits;
+  const u32 zero = settings.signed_inputs ? ONE | 0x8000u : 0u, flip = zero ^ ONE;  // what 0 is; what 1 changes of it
+  u32* to = (u32*)(memory + Z::AT_S + t % TURNS * Z::S_BYTES + lane * ROW_BYTES);
+  if (lane < k + (1 << k) || lane == BIAS) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      const u32 two = word >> (2 * i), apart = (two | two << 15) & 0x10001u;  // two bits, one in each half of a word
+      to[i / 4 * (Z::S_HALF / 4) + i % 4] = lane == BIAS ? ONE | ONE << 16 : (zero | zero << 16) ^ flip * apart;
+    }
+  }
+  u32 address = 0;
+#pragma unroll
+  for (int i = 0; i < MAX_BITS; i++) {
+    const u32 bit = shuffle(word, i) >> b & 1;
+    if (i < k) address = 2 * address + bit;
+  }
+  const u32 answer = shuffle(word, k + address) >> b & 1;
+  if (lane < 16) answers(t)[b] = answer;
+}
+
+// x = W^T S for a tile.
+DEVICE void affine(const u32 (&weights)[2][4], const u32 (&s)[2][4], float (&x)[4]) {
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    float sum[4] = {0, 0, 0, 0};
+    mma(sum, weights[0], s[0][2 * half], s[0][2 * half + 1]);
+    mma(sum, weights[1], s[1][2 * half], s[1][2 * half + 1]);
+    x[2 * half] = sum[0] + sum[2];
+    x[2 * half + 1] = sum[1] + sum[3];
+  }
+}
+
+// The drive of the hidden units, and the critic's V(s) as a sum for each of its tiles.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::read_states(u32 t) {
+  u32 s[2][4];
+  load_matrices_transposed(s[0], inputs(t) + for_x(Z::S_HALF));
+  load_matrices_transposed(s[1], inputs(t) + for_x(Z::S_HALF) + PAIR_BYTES);
+  if (RECORD) record_states(t);
+  if (owner) {
+#pragma unroll
+    for (int n = 0; n < Z::TILES; n++) {
+      const float beyond = tile(n) * TILE + row < settings.units ? 0.f : NEVER;
+      float x[4];
+      affine(W[n], s, x);
+#pragma unroll
+      for (int k = 0; k < 4; k++) drive[n][k] = fmaf(-LOG2E, x[k], beyond);
+    }
+  }
+  const bool tanh = settings.tanh_critic;
+#pragma unroll
+  for (int n = 0; n < Z::CRITIC_SHARE; n++) {
+    if (!has_critic_tile(n)) break;
+    float x[4], value[4];
+    affine(V[n], s, x);
+    if (tanh) {
+      only_here();
+#pragma unroll
+      for (int k = 0; k < 4; k++) hidden[n][k] = 1.f - 2.f * reciprocal(1.f + exp2_(2.f * LOG2E * x[k]));
+    } else {
+#pragma unroll
+      for (int k = 0; k < 4; k++) hidden[n][k] = fmaxf(x[k], 0.f);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) value[k] = hidden[n][k] * w[n].p;
+    const float sum = sum_units(value, lane);
+    if (!(lane & 4)) partial_value(t)[critic_tile(n) * 16 + episode_of(lane)] = sum;
+  }
+}
+
+// H_(s) ~ Ber(sigma(x)) for a tile, y = -log2(e) x; and p = sigma(x) where the rule needs it. u < sigma(x) is
+// u 2^y + u - 1 < 0, one special function a draw, of which the GPU does few at a time (u against x in logarithms would take
+// two); since u - 1 is exact, the sign is right for the 2^y it is given. It goes into H without a comparison: those are slow.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::draw(int n, const float (&y)[4], u32 t, u32 s) {
+  const Words words = random_words(tile(n) * 32 + lane, t, seed, s);
+  float excess[4];
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const float u = uniform(words.x[k]), odds = exp2_(y[k]);  // against firing
+    excess[k] = fmaf(u, odds, u - 1.f);
+    if (Z::FAMILY != Family::boltzmann) p[n][k] = reciprocal(1.f + odds);
+  }
+  H[n][0] = negative(excess[0], excess[1]) & (ONE | ONE << 16);
+  H[n][1] = negative(excess[2], excess[3]) & (ONE | ONE << 16);
+  if (RECORD) record_draws(n, words, s);
+}
+
+// One synchronous step of the chain: x = c W_rec^T H_(s-1) + drive.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
+  float sum[Z::TILES][2][4] = {};
+  u32 h[Z::DEPTH][4];
+#pragma unroll
+  for (int d = 0; d < Z::DEPTH; d++) load_matrices_transposed(h[d], activity() + for_x(Z::H_HALF) + d * PAIR_BYTES);
+#pragma unroll
+  for (int d = 0; d < Z::DEPTH; d++)
+#pragma unroll
+    for (int n = 0; n < Z::TILES; n++)
+#pragma unroll
+      for (int half = 0; half < 2; half++) mma(sum[n][half], W_rec[n][d], h[d][2 * half], h[d][2 * half + 1]);
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) {
+    float y[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      y[k] = fmaf(-LOG2E * c, sum[n][k / 2][k % 2] + sum[n][k / 2][k % 2 + 2], drive[n][k]);
+    draw(n, y, t, s);
+  }
+}
+
+// Writes this warp's units where the next step, or the gradient, reads them. The buffer it takes was last read before the
+// last barrier; the next barrier makes it readable.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::publish(const u32 (&h)[Z::TILES][2]) {
+  turn ^= 1;
+  const u32 at = base + Z::AT_H + turn * Z::H_BYTES + (tile(0) * TILE + row) * ROW_BYTES + column * 4;
+  if (!owner) return;
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++)
+#pragma unroll
+    for (int half = 0; half < 2; half++) store_shared(at + half * Z::H_HALF + n * TILE * ROW_BYTES, h[n][half]);
+}
+
+// Algorithm 2 needs, once the reward is known, p_(s) and H_(s) and H_(s-1) of every step. A thread keeps its own share in
+// global memory: H_(s) - kappa p_(s) and H_(s-1) of the steps before the last, which it has at hand.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::keep(u32 s, const u32 (&before)[Z::TILES][2]) {
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) {
+    if (!owner) break;
+    float h[4];
+    unpack(H[n][0], h[0], h[1]);
+    unpack(H[n][1], h[2], h[3]);
+    kept_errors[kept(s, n)] = float4{fmaf(-kappa, p[n][0], h[0]), fmaf(-kappa, p[n][1], h[1]),
+                                     fmaf(-kappa, p[n][2], h[2]), fmaf(-kappa, p[n][3], h[3])};
+    kept_activity[kept(s, n)] = uint2{before[n][0], before[n][1]};
+  }
+}
+
+// H_(0) from the drive alone; with a chain, T synchronous steps. The last H_(T) is published only for Algorithm 1's gradient.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::explore(u32 t) {
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++)
+    if (owner) draw(n, drive[n], t, 0);
+  if (!Z::CHAIN) return;
+  publish(H);
+#pragma unroll 1
+  for (u32 s = 1; s <= steps; s++) {
+    barrier();
+    u32 before[Z::TILES][2];
+#pragma unroll
+    for (int n = 0; n < Z::TILES; n++) before[n][0] = H[n][0], before[n][1] = H[n][1];
+    if (owner) step(t, s);
+    if (Z::FAMILY == Family::boltzmann) publish(H);
+    else if (s < steps) keep(s, before), publish(H);
+  }
+}
+
+// W_out^T H as a sum for each tile.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::vote(u32 t) {
+  if (!owner) return;
+  float sum[Z::TILES];
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) {
+    float h[4];
+    unpack(H[n][0], h[0], h[1]);
+    unpack(H[n][1], h[2], h[3]);
+#pragma unroll
+    for (int k = 0; k < 4; k++) h[k] *= W_out[n].p;
+    sum[n] = sum_units(h, lane);
+  }
+  if (lane & 4) return;
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) partial_out(t)[tile(n) * 16 + episode_of(lane)] = sum[n];
+}
+
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::record_states(u32 t) {
+  if (thread_index() >= INPUTS) return;
+  const u32* from = (const u32*)(memory + Z::AT_S + t % TURNS * Z::S_BYTES + lane * ROW_BYTES);
+  for (int i = 0; i < 8; i++) {
+    const u32 pair = from[i / 4 * (Z::S_HALF / 4) + i % 4];
+    unpack(pair, draws.s[2 * i * INPUTS + lane], draws.s[(2 * i + 1) * INPUTS + lane]);
+  }
+}
+
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::record_draws(int n, const Words& words, u32 s) {
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const u32 b = 8 * (k / 2) + 2 * column + k % 2, at = (s * B + b) * Z::UNITS + tile(n) * TILE + row;
+    draws.u[at] = uniform(words.x[k]);
+    draws.h[at] = H[n][k / 2] >> (16 * (k % 2)) & ONE ? 1.f : 0.f;
+  }
+}

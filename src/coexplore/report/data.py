@@ -1,0 +1,101 @@
+"""All that the page shows, as plain data. Whatever came out of a store is text or a number by the end of this."""
+
+import collections
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from coexplore import __version__
+from coexplore.paper.claims import verdicts
+from coexplore.paper.figures import SCALES
+from coexplore.paper.verdict import Verdict
+from coexplore.report.figures import figures, repeat, untrained
+from coexplore.report.inside import inside
+from coexplore.report.settings import Settings, short
+from coexplore.result import Result, bins
+from coexplore.stats import student
+
+LONGEST = 300  # characters of a text that somebody else wrote
+STUDENT_STEPS = 400
+
+
+def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
+    whole = [result for result in results if sound(result)]
+    problems = [*problems, *(f"{r.run.digest[:12]}…: its curve does not fit its run" for r in results if not sound(r))]
+    judged = episodes or usual_length(whole)
+    settings = Settings(whole)
+    drawn = figures(whole, settings, judged)
+    return {
+        "about": {
+            **about(whole),
+            "store": text(store),
+            "problems": [text(line) for line in problems],
+            "judged": judged,
+        },
+        "claims": [_claim(one, judged) for one in verdicts(whole, judged)],
+        "settings": settings.rows,
+        "axes": settings.axes,
+        "figures": drawn,
+        "untrained": untrained(drawn, judged),
+        "inside": inside(whole, judged),
+        "student": student_table(),
+        "live": False,
+    }
+
+
+def about(results: Sequence[Result]) -> dict[str, Any]:
+    """What was run, on what, how long."""
+    told = [result.provenance for result in results]
+    seconds = [one["seconds"] for one in told if isinstance(one.get("seconds"), int | float)]
+    finished = sorted(text(one["finished"]) for one in told if "finished" in one)
+    return {
+        "version": __version__,
+        "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "runs": len(results),
+        "settings": len({result.run.setting for result in results}),
+        "episodes": sum(result.run.episodes for result in results),
+        "seconds": short(sum(seconds)),
+        "finished": [finished[0], finished[-1]] if finished else [],
+        "collapsed": sum(result.collapsed for result in results),
+        "engines": dict(collections.Counter(result.engine for result in results)),
+        "machines": sorted({_machine(result) for result in results})[:20],
+    }
+
+
+def usual_length(results: Sequence[Result]) -> int:
+    """The paper's, if anything was trained for so long; else that of most runs."""
+    counts = collections.Counter(result.run.episodes for result in results)
+    paper = SCALES["paper"].episodes
+    return paper if paper in counts or not counts else counts.most_common(1)[0][0]
+
+
+def sound(result: Result) -> bool:
+    """Whether the curve and the firing rates have a shape that this run can have given them."""
+    curve, firing = result.curve, [x for name, x in result.snapshots.items() if name.startswith("firing.")]
+    fits = curve.ndim == 1 and len(curve) > 0 and bins(result.run.updates) % len(curve) == 0
+    return fits and bool(np.all(np.isfinite(curve))) and all(x.ndim == 2 and len(x) > 0 for x in firing)
+
+
+def text(value: Any) -> str:
+    return str(value)[:LONGEST]
+
+
+def student_table() -> list[float]:
+    """Student's quantile at 1/df = 0 (a normal law), 1/400 … 1: the page reads between them."""
+    inverse = np.arange(1, STUDENT_STEPS + 1) / STUDENT_STEPS
+    return [round(float(q), 5) for q in (student(np.inf), *student(1 / inverse))]
+
+
+def _machine(result: Result) -> str:
+    """Engine, and what its provenance says of the machine it ran on."""
+    words = [result.provenance[name] for name in ("device", "machine", "kernel") if name in result.provenance]
+    return text(f"{result.engine} on {', '.join(map(text, words))}" if words else result.engine)
+
+
+def _claim(one: Verdict, episodes: int) -> dict[str, Any]:
+    numbers = {name: short(getattr(one, name)) for name in ("effect", "low", "high")}
+    usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
+    tests = f"pytest {one.proof[0].partition('::')[0]} -k test_{one.id.lower()}_" if one.proof else None
+    return {**one.to_dict(), **numbers, "command": tests or repeat(one.figure, episodes, one.seeds or usual)}

@@ -1,0 +1,73 @@
+"""The paper's energy picture on real data: E(h) along the sampling steps of a Boltzmann layer.
+
+    E(h) = −(d·h + ½ c hᵀ W_rec h),  d = Wᵀx + b
+
+The chain is that of rules/chain.py in NumPy: a few hundred paths are drawn sooner than a program is compiled for them.
+"""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from coexplore import network
+from coexplore.report.settings import short
+from coexplore.result import Result, at_the_end
+from coexplore.rules import Boltzmann
+
+INPUTS, DRAWS, PATHS = 4, 64, 3
+
+
+def energies(result: Result) -> dict[str, Any] | None:
+    """Before and after learning, on a few inputs; None where the first layer has no such chain, or no parameters."""
+    rule = at_the_end(result.run.rules[0])
+    if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
+        return None
+    states = np.asarray(result.run.task.sample(INPUTS, jax.random.key(0)))
+    x = np.repeat(result.run.task.observe(states), DRAWS, axis=0)
+    learned = {"before": network.init(result.run).layers[0], "after": result.params.layers[0]}
+    along = {
+        when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
+    }
+    return {"inputs": [_named(result.run.task, states[i : i + 1]) for i in range(INPUTS)], **along}
+
+
+def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray) -> np.ndarray:
+    return -((d * h).sum(axis=-1) + 0.5 * c * (h @ W_rec * h).sum(axis=-1))
+
+
+def path(d: np.ndarray, c: float, W_rec: np.ndarray, T: int, u: np.ndarray) -> list[np.ndarray]:
+    """H₍₀₎ … H₍T₎ of the synchronous chain, from uniforms u [T + 1, B, N]."""
+    H = [(u[0] < _sigmoid(d)).astype(float)]
+    for t in range(1, T + 1):
+        H.append((u[t] < _sigmoid(c * H[-1] @ W_rec + d)).astype(float))
+    return H
+
+
+def _energies(params: Any, c: float, T: int, x: np.ndarray) -> np.ndarray:
+    W, b, W_rec = (np.asarray(leaf, np.float64) for leaf in (params.W, params.b, params.W_rec))
+    d = x @ W + b
+    u = np.random.default_rng(0).random((T + 1, *d.shape))
+    return np.stack([energy(h, d, c, W_rec) for h in path(d, c, W_rec, T, u)])
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def _described(E: np.ndarray) -> list[dict[str, Any]]:
+    """For each input the mean over draws, its spread and a few single paths, step by step."""
+    each = E.reshape(len(E), INPUTS, DRAWS)
+    return [
+        {
+            "mean": [short(e) for e in each[:, i].mean(axis=1)],
+            "sd": [short(e) for e in each[:, i].std(axis=1, ddof=1)],
+            "paths": [[short(e) for e in each[:, i, j]] for j in range(PATHS)],
+        }
+        for i in range(INPUTS)
+    ]
+
+
+def _named(task: Any, state: np.ndarray) -> str:
+    bits = "".join("1" if bit else "0" for bit in state[0])
+    return f"address {bits[: task.bits]}, data {bits[task.bits :]}, right answer {int(task.answer(state)[0])}"

@@ -1,0 +1,92 @@
+"""The paper's figures as data for charts: what there is of each, line by line and place by place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from coexplore.paper.evidence import Evidence, found
+from coexplore.paper.figures import FIGURES, SCALES, Figure, heading
+from coexplore.report.settings import WINDOWS, Settings, windows
+from coexplore.result import Result
+from coexplore.run import Run
+
+MOST_OTHERS = 12  # settings of no figure that are drawn unasked; all of them can be compared
+
+
+def figures(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
+    """Those of which at least half was trained, then whatever no figure has."""
+    evidence = Evidence(results, episodes)
+    made = [one for figure in FIGURES.values() if (one := _figure(figure, evidence, settings))]
+    known = {settings.place.get(run) for figure in FIGURES.values() for run in figure.settings(episodes)}
+    return made + _others([i for i in settings.place.values() if i not in known], settings)
+
+
+def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, Any]]:
+    """The other figures, with the command that would train them."""
+    names = {one["name"] for one in drawn}
+    usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
+    return [
+        {"title": heading(figure), "command": repeat(figure.name, episodes, usual)}
+        for figure in FIGURES.values()
+        if figure.name not in names
+    ]
+
+
+def repeat(name: str, episodes: int, seeds: int) -> str | None:
+    """The command that trains what a figure needs and draws it; None for a length that no scale has."""
+    for scale, (length, usual) in SCALES.items():
+        if length == episodes:
+            words = [] if scale == "paper" else [f"--scale {scale}"]
+            return " ".join(["coexplore reproduce", name, *words, *([f"--seeds {seeds}"] if seeds != usual else [])])
+    return None
+
+
+def _figure(figure: Figure, evidence: Evidence, settings: Settings) -> dict[str, Any] | None:
+    lines, missing = found(figure, evidence)
+    if missing > sum(map(len, figure.lines.values())) / 2:
+        return None
+    seeds = sorted({len(same) for places in lines.values() for _, same in places.values()})
+    return {
+        "name": figure.name,
+        "title": heading(figure),
+        "kind": figure.kind,
+        "window": _word(figure.windows[0]) if figure.windows else "all",
+        "ordered": _ordered(figure, list(lines)),
+        "seeds": seeds,
+        "missing": missing,
+        "command": repeat(figure.name, evidence.episodes, seeds[-1]),
+        "lines": [
+            {"label": label, "places": [_place(figure, label, x, *best, settings) for x, best in places.items()]}
+            for label, places in lines.items()
+        ],
+    }
+
+
+def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], settings: Settings) -> list[Any]:
+    """Where, which setting, its numbers in each window, and what was chosen there."""
+    note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
+    return [x, settings.place[same[0].run.setting], windows(same), note]
+
+
+def _ordered(figure: Figure, names: list[str]) -> int:
+    """How many lines are values of one setting: those called by it, as in "c = 0.25"."""
+    return 0 if figure.ours else sum(name.split(" = ")[0] in ("c", "T", "λ", "N") for name in names)
+
+
+def _word(field: str) -> str:
+    return next(name for name, other in WINDOWS.items() if other == field)
+
+
+def _others(places: list[int], settings: Settings) -> list[dict[str, Any]]:
+    if not places:
+        return []
+    chosen = places[:MOST_OTHERS]
+    title = "Runs that belong to no figure"
+    if len(places) > len(chosen):
+        title += f": {len(chosen)} of {len(places)} settings"
+    lines = [
+        {"label": row["label"], "places": [[0, i, {name: row[name] for name in WINDOWS}, ""]]}
+        for i, row in ((i, settings.rows[i]) for i in chosen)
+    ]
+    seeds = sorted({len(settings.rows[i]["runs"]) for i in chosen})
+    common = {"name": "others", "kind": "curves", "window": "all", "ordered": 0, "missing": 0}
+    return [{**common, "title": title, "seeds": seeds, "command": None, "lines": lines}]

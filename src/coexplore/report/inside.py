@@ -1,0 +1,61 @@
+"""A look inside single runs: what their snapshots saw, the recurrent weights, the energy."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coexplore.flags import flat, labels
+from coexplore.paper.figures import FIGURES
+from coexplore.report.energy import energies
+from coexplore.report.settings import short
+from coexplore.result import Result, by_setting
+
+MOST = 20
+
+
+def inside(results: Sequence[Result], episodes: int) -> list[dict[str, Any]]:
+    chosen = chosen_runs(results, episodes)
+    return [_look(result, label) for result, label in zip(chosen, labels([r.run for r in chosen]), strict=True)]
+
+
+def chosen_runs(results: Sequence[Result], episodes: int) -> list[Result]:
+    """One seed of a setting, its first with parameters and snapshots; the headline's settings before all others."""
+    first = [run for name in ("headline", "fig2", "fig5") for run in FIGURES[name].settings(episodes)]
+    rank = {run: i for i, run in enumerate(dict.fromkeys(first))}
+    whole = [result for result in results if result.params is not None and len(times(result)) > 1]
+    groups = by_setting(whole)
+    ordered = sorted(groups, key=lambda run: rank.get(run, len(rank)))
+    return [min(groups[run], key=lambda result: result.run.seed) for run in ordered[:MOST]]
+
+
+def times(result: Result) -> np.ndarray:
+    """Updates at which there are snapshots."""
+    return np.atleast_1d(result.snapshots.get("updates", np.zeros(0)))
+
+
+def _look(result: Result, label: str) -> dict[str, Any]:
+    K = len(times(result))
+    seen = {name: x for name, x in result.snapshots.items() if x.shape[:1] == (K,)}
+    return {
+        "label": f"{label}, seed {result.run.seed}",
+        "flags": flat(result.run),
+        "episodes": [int(t) * result.run.batch for t in times(result)],
+        "firing": {name: _rows(x.T) for name, x in seen.items() if name.startswith("firing.") and x.ndim == 2},
+        "norms": {n.removeprefix("norm."): _row(x) for n, x in seen.items() if n.startswith("norm.") and x.ndim == 1},
+        "critic_error": _row(seen["critic_error"]) if "critic_error" in seen else None,
+        "W_rec": {str(i): _rows(p.W_rec) for i, p in enumerate(_layers(result)) if hasattr(p, "W_rec")},
+        "energy": energies(result),
+    }
+
+
+def _layers(result: Result) -> tuple[Any, ...]:
+    return () if result.params is None else result.params.layers
+
+
+def _rows(x: Any) -> list[list[float | None]]:
+    return [_row(row) for row in np.asarray(x)]
+
+
+def _row(x: Any) -> list[float | None]:
+    return [short(value) for value in np.asarray(x, dtype=float).ravel()]

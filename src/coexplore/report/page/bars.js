@@ -1,0 +1,73 @@
+// Bars over the number of units, and what bars and sweeps share: places with numbers and error bars.
+
+// The numbers of one window at one place, and how far the error bar reaches.
+function numbersAt(place, window, band) {
+  const [mean, sd, low, high] = place[2][window];
+  if (band === "none" || missing(sd)) return { mean, low: mean, high: mean };
+  return band === "sd" ? { mean, low: mean - sd, high: mean + sd } : { mean, low, high };
+}
+
+const ticksOf = (lines) => [...new Set(lines.flatMap((line) => line.places.map((place) => place[0])))].sort((a, b) => a - b);
+
+// Error bars are drawn by hand in ECharts; `offset` is where in its group a bar stands.
+const errorSeries = (line, ticks, { window, band }, offset) => ({
+  type: "custom", silent: true, tooltip: { show: false }, z: 5,
+  data: line.places.map((place) => {
+    const { low, high } = numbersAt(place, window, band);
+    return [ticks.indexOf(place[0]), low, high];
+  }),
+  renderItem: (params, api) => {
+    const shift = offset(api);
+    const [[x, low], [, high]] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
+    const stroke = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.colour("text"), lineWidth: 1 } });
+    const at = x + shift;
+    return { type: "group", children: low === high ? [] : [stroke(at, low, at, high), stroke(at - 3, low, at + 3, low), stroke(at - 3, high, at + 3, high)] };
+  },
+});
+
+function barsOption(lines, state) {
+  const ticks = ticksOf(lines);
+  const gaps = { barGap: "8%", barCategoryGap: "18%" };
+  const centre = (i) => (api) => api.barLayout({ ...gaps, count: lines.length })[i].offsetCenter;
+  const bar = (line) => ({
+    type: "bar", name: line.label, ...gaps, itemStyle: { color: line.look.colour, decal: decal(line.i) },
+    data: ticks.map((x) => {
+      const place = line.places.find((one) => one[0] === x);
+      return place ? numbersAt(place, state.window, "none").mean : null;
+    }),
+  });
+  return {
+    xAxis: axis("N, hidden units", { type: "category", data: ticks.map(String) }),
+    yAxis: rewardAxis({ scale: false }),
+    tooltip: tooltip({ trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items) => placeHint("N", ticks[items[0].dataIndex], lines, state) }),
+    series: [...lines.map(bar), ...lines.map((line, i) => errorSeries(line, ticks, state, centre(i)))],
+  };
+}
+
+const decal = (i) => [
+  undefined, { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: Math.PI / 4 },
+  { symbol: "circle", dashArrayX: [[6, 6], [0, 6, 6, 0]], dashArrayY: [4, 4], symbolSize: 0.5 },
+  { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: -Math.PI / 4 },
+  { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [3, 3] },
+].map((one) => one && { ...one, color: "rgba(255,255,255,0.35)" })[i % 5];
+
+function placeHint(letter, x, lines, { window, band }) {
+  const rows = lines.flatMap((line) => line.places.filter((place) => place[0] === x || line.places.length === 1).map((place) => {
+    const { mean, low, high } = numbersAt(place, window, band);
+    const spread = band === "none" || missing(low) || low === high ? "" : ` [${number(low)}, ${number(high)}]`;
+    return [line.look.colour, place[3] ? `${line.label}, ${place[3]}` : line.label, number(mean) + spread];
+  }));
+  return told(`${letter} = ${x}`, rows);
+}
+
+const placesSummary = (lines, letter) => ({
+  columns: ["line", letter, "chosen", "first quarter", "last quarter", "all"],
+  rows: lines.flatMap((line) => line.places.map((place) => [line.label, String(place[0]), place[3],
+    ...["first", "last", "all"].map((window) => withInterval(place[2][window]))])),
+});
+
+const placesPoints = (lines, letter) => ({
+  columns: ["line", letter, "chosen", "window", "mean", "sd", "low", "high"],
+  rows: lines.flatMap((line) => line.places.flatMap((place) =>
+    ["first", "last", "all"].map((window) => [line.label, place[0], place[3], window, ...place[2][window]]))),
+});

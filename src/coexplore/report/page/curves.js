@@ -1,0 +1,81 @@
+// Learning curves: the mean over seeds, with a band of one sd or of the 95 % interval.
+
+const BANDS = { sd: "± sd", interval: "95 % interval", none: "no band" };
+const WINDOWS = { all: "all", first: "first quarter", last: "last quarter" };
+
+// One line from a setting: x in episodes, or in draws of the hidden layer.
+function curve(setting, { label = setting.label, look, compute = false }) {
+  const axis = data.axes[setting.axis];
+  return {
+    label, look, setting,
+    x: compute ? axis.map((x) => x * setting.draws) : axis,
+    mean: setting.mean,
+    half: (band) => !setting.sd || band === "none" ? null : setting.sd.map((sd) => band === "sd" ? sd : setting.factor * sd),
+  };
+}
+
+function extent(lines, window, compute) {
+  const end = Math.max(...lines.map(({ x }) => x.at(-1)));
+  if (compute) return {};
+  return { all: { min: 0, max: end }, first: { min: 0, max: end / 4 }, last: { min: 0.75 * end, max: end } }[window];
+}
+
+function curvesOption(lines, { band, window, compute = false }) {
+  const name = compute ? "draws of the hidden layer" : "episodes";
+  return {
+    xAxis: axis(name, {
+      type: compute ? "log" : "value", ...extent(lines, window, compute),
+      axisLabel: { color: theme.colour("faint"), formatter: compact, hideOverlap: true },
+    }),
+    yAxis: rewardAxis(),
+    tooltip: tooltip({ trigger: "axis", formatter: (items) => curveHint(items, lines, band, name) }),
+    series: lines.flatMap((line) => [...bandSeries(line, line.half(band)), lineSeries(line)]),
+  };
+}
+
+const lineSeries = ({ label, look, x, mean }) => ({
+  type: "line", name: label, data: x.map((at, i) => [at, mean[i]]),
+  symbol: look.symbol, symbolSize: 6, showAllSymbol: false,
+  showSymbol: x.length < 3, lineStyle: { color: look.colour, type: look.dash, width: 2 }, itemStyle: { color: look.colour },
+});
+
+// A band is an invisible line below and an area on top of it.
+function bandSeries({ label, look, x, mean }, half) {
+  if (!half) return [];
+  const part = (values, area) => ({
+    type: "line", name: `${label} band`, data: x.map((at, i) => [at, values[i]]), stack: label, stackStrategy: "all",
+    symbol: "none", lineStyle: { opacity: 0 }, silent: true, tooltip: { show: false },
+    areaStyle: area ? { color: look.colour, opacity: 0.15 } : undefined,
+  });
+  return [part(mean.map((y, i) => y - half[i]), false), part(half.map((h) => 2 * h), true)];
+}
+
+function curveHint(items, lines, band, name) {
+  const at = items[0].axisValue;
+  const rows = lines.map((line) => {
+    const i = nearest(line.x, at);
+    const half = line.half(band);
+    return [line.look.colour, line.label, number(line.mean[i]) + (half ? ` ± ${number(half[i])}` : "")];
+  });
+  return told(`${whole(Math.round(at))} ${name}`, rows);
+}
+
+function nearest(x, at) {
+  const after = x.findIndex((value) => value >= at);
+  if (after < 1) return after < 0 ? x.length - 1 : 0;
+  return at - x[after - 1] < x[after] - at ? after - 1 : after;
+}
+
+const curvesSummary = (lines) => ({
+  columns: ["setting", "seeds", "first quarter", "last quarter", "all"],
+  rows: lines.map(({ label, setting }) => [label, String(setting.runs.length),
+    ...["first", "last", "all"].map((window) => withInterval(setting[window]))]),
+});
+
+const curvesPoints = (lines, compute = false) => ({
+  columns: ["setting", compute ? "draws" : "episodes", "reward", "sd", "low", "high"],
+  rows: lines.flatMap(({ label, x, mean, half }) => {
+    const [sd, interval] = [half("sd"), half("interval")];
+    return x.map((at, i) => [label, at, mean[i], sd?.[i], interval && mean[i] - interval[i], interval && mean[i] + interval[i]]);
+  }),
+});

@@ -1,0 +1,72 @@
+"""Settings as the page has them: one mean curve and its spread for all seeds, and three numbers for each run."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from coexplore.flags import command, flat, labels
+from coexplore.paper.evidence import draws
+from coexplore.result import Result, by_setting, thinned
+from coexplore.run import Run
+from coexplore.stats import Values, student, summary
+
+DIGITS = 4
+WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page calls them, and a Result
+
+
+def short(x: Any) -> float | None:
+    """Rounded; JSON has no NaN."""
+    return None if x is None or not math.isfinite(x) else round(float(x), DIGITS)
+
+
+def summarised(values: Values) -> list[float | None]:
+    """Mean, sd, low, high."""
+    return [short(x) for x in summary(values)]
+
+
+def windows(same: Sequence[Result]) -> dict[str, list[float | None]]:
+    return {name: summarised([getattr(result, field) for result in same]) for name, field in WINDOWS.items()}
+
+
+class Settings:
+    """Each setting once, in the order of the results; `place` says where in `rows` it is."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        groups = by_setting(results)
+        self.place = {run: i for i, run in enumerate(groups)}
+        self.axes: list[list[float]] = []  # the episodes that points of curves stand for: most curves share them
+        self._axis: dict[tuple[float, ...], int] = {}
+        named = zip(groups, labels(list(groups)), strict=True)
+        self.rows = [self._row(run, label, groups[run]) for run, label in named]
+
+    def _row(self, run: Run, label: str, same: list[Result]) -> dict[str, Any]:
+        x, values = thinned(same)
+        several = len(same) > 1
+        words, repeat = flat(run), command(run)
+        return {
+            "label": label,
+            "rule": words["rule"],
+            "units": words["units"],
+            "episodes": run.episodes,
+            "command": repeat and f"{repeat} --seeds {len(same)}",
+            "draws": draws(run),
+            "axis": self._shared(tuple(round(float(end), 1) for end in x)),
+            "mean": [short(y) for y in values.mean(axis=0)],
+            "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
+            "factor": float(student(len(same) - 1)) / math.sqrt(len(same))
+            if several
+            else None,  # sd → half the interval
+            **windows(same),
+            "runs": [_run(result) for result in sorted(same, key=lambda result: result.run.seed)],
+        }
+
+    def _shared(self, axis: tuple[float, ...]) -> int:
+        if axis not in self._axis:
+            self._axis[axis] = len(self.axes)
+            self.axes.append(list(axis))
+        return self._axis[axis]
+
+
+def _run(result: Result) -> list[Any]:
+    numbers = [short(getattr(result, field)) for field in WINDOWS.values()]
+    return [result.run.seed, *numbers, int(result.collapsed), result.engine]

@@ -1,0 +1,163 @@
+"""The cuda engine's updates again, in NumPy and float64, from the same random numbers, Philox and all."""
+
+import numpy as np
+
+from coexplore import Boltzmann, Linear, Recurrent, StraightThrough, UnbiasedWeightMax, network
+
+KEY = (0x243F6A88, 0x85A308D3)
+STATES, ACTION = 0xFFFFFFFF, 0xFFFFFFFE
+
+
+def philox(counter, key, rounds=7):
+    """Philox4x32 of counters [4, ...]."""
+    c, k = np.array(counter, np.uint64), list(key)
+    low = np.uint64(0xFFFFFFFF)
+    for _ in range(rounds):
+        first, second = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = np.stack(
+            [
+                (second >> np.uint64(32)) ^ c[1] ^ np.uint64(k[0]),
+                second & low,
+                (first >> np.uint64(32)) ^ c[3] ^ np.uint64(k[1]),
+                first & low,
+            ]
+        )
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return c
+
+
+def words(who, update, seed, what):
+    who, update, seed, what = np.broadcast_arrays(who, update, seed, what)
+    return philox([who, update, seed, what], KEY)
+
+
+def uniform(word):
+    return (2.0 * (word >> np.uint64(9)) + 1) / 2**24
+
+
+def draws(run, t):
+    """S as bits [16, D], u of H₍₀₎ … [T+1, 16, N] and u of A [16] in update t."""
+    inputs = words(np.arange(run.task.size), t, run.seed, STATES)[0]
+    s = (inputs[None, :] >> np.arange(16, dtype=np.uint64)[:, None] & np.uint64(1)).astype(bool)
+    rows = run.rule.steps + 1 if isinstance(run.rule, Boltzmann | Recurrent) else 1
+    step, b, unit = np.ogrid[:rows, :16, : run.hidden[0]]
+    four = words(4 * unit + b % 8 // 2, t, run.seed, step)
+    word = np.take_along_axis(four, (2 * (b // 8) + b % 2 + 0 * (step + unit))[None], axis=0)[0]
+    return s, uniform(word), uniform(words(np.arange(16), t, run.seed, ACTION)[0])
+
+
+def sigma(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def at(x, progress):
+    return x.at(progress) if isinstance(x, Linear) else x
+
+
+class Reference:
+    """One run: `params` and `m`, `v` are dicts of float64 arrays, `last` the draws and bits of the last update."""
+
+    def __init__(self, run, params=None):
+        self.run, self.t = run, 0
+        self.params = named(params or network.init(run))
+        self.ties = self.draws = 0
+        self.m, self.v = ({k: np.zeros_like(x) for k, x in self.params.items()} for _ in range(2))
+
+    def update(self, bits=None, tie=1e-6):
+        """`bits`, another engine's draws, settle what is too close to call."""
+        self.tie = tie if bits else 0.0
+        run, x = self.run, self.params
+        self.progress = self.t / max(run.updates - 1, 1)
+        state, u, u_a = draws(run, self.t)
+        s = np.where(state, 1.0, -1.0 if run.task.encoding == "signed" else 0.0)
+        H, P = self.chain(s, u, bits and bits["h"])
+        h = H[-1]
+        x_out = h @ x["W_out"][:, 0] + x["b_out"]
+        a = self.fired(sigma(x_out), u_a, bits and bits["a"])
+        r = np.where(run.task.answer(state) == (a == 1), 1.0, -1.0 if run.task.rewards == "signed" else 0.0)
+        hidden, value = self.critic(s)
+        delta = r - value
+        signal = (delta if run.rule.centres_reward else r)[:, None]
+        g = self.hidden_credit(s, H, P, x_out, a, signal)
+        e_out = delta * (a - sigma(x_out))
+        g |= {"W_out": (h.T @ e_out)[:, None] / 16, "b_out": e_out.mean(keepdims=True)}
+        if run.critic:
+            slope = hidden > 0 if run.critic.activation == "relu" else 1 - hidden**2
+            back = delta[:, None] * x["w"][:, 0] * slope
+            g |= {"V": s.T @ back / 16, "v": back.mean(axis=0)}
+            g |= {"w": (hidden.T @ delta)[:, None] / 16, "w_0": delta.mean(keepdims=True)}
+        self.last = {"s": s, "u": u, "h": H, "u_a": u_a, "a": a}
+        self.gradient, self.reward = g, r.mean()
+        self.ascend(g)
+
+    def chain(self, s, u, bits):
+        """H₍₀₎ … H₍T₎ and the probabilities behind them."""
+        x, rule = self.params, self.run.rule
+        d = s @ x["W"] + x["b"]
+        P = [sigma(d)]
+        H = [self.fired(P[0], u[0], None if bits is None else bits[0])]
+        for t in range(1, len(u)):
+            P.append(sigma(at(rule.coupling, self.progress) * (H[-1] @ x["W_rec"]) + d))
+            H.append(self.fired(P[-1], u[t], None if bits is None else bits[t]))
+        return np.array(H), np.array(P)
+
+    def fired(self, p, u, bits):
+        close = np.abs(u - p) < self.tie
+        self.draws, self.ties = self.draws + p.size, self.ties + close.sum()
+        return np.where(close, bits, u < p).astype(float) if close.any() else (u < p).astype(float)
+
+    def critic(self, s):
+        if self.run.critic is None:
+            return None, 0.0
+        x, d = self.params, s @ self.params["V"] + self.params["v"]
+        hidden = np.maximum(d, 0) if self.run.critic.activation == "relu" else np.tanh(d)
+        return hidden, hidden @ x["w"][:, 0] + x["w_0"]
+
+    def hidden_credit(self, s, H, P, x_out, a, signal):
+        rule, h, p, w = self.run.rule, H[-1], P[-1], self.params["W_out"][:, 0]
+        kappa = at(getattr(rule, "centring_strength", 1.0), self.progress) if rule.centres_activity else 0.0
+        c = at(getattr(rule, "coupling", 0.0), self.progress)
+        extra = {}
+        if isinstance(rule, Boltzmann):
+            e = signal * h
+            extra = {"W_rec": c * (h.T @ e) * (1 - np.eye(len(w))) / 16}
+        elif isinstance(rule, Recurrent):
+            T = rule.steps
+            each = [rule.trace_decay ** (T - t) * signal * (H[t] - kappa * P[t]) for t in range(1, T + 1)]
+            e = sum(each)
+            extra = {"W_rec": c * sum(before.T @ mine for before, mine in zip(H[:-1], each, strict=True)) / 16}
+        elif isinstance(rule, StraightThrough):
+            e = signal * (a - sigma(x_out))[:, None] * w * p * (1 - p)
+        elif isinstance(rule, UnbiasedWeightMax):
+            sign = (2 * a - 1)[:, None]
+            off = x_out[:, None] - h * w
+            P_0, P_1, P_h = (sigma(sign * x) for x in (off, off + w, x_out[:, None]))
+            if rule.expected:
+                e = signal * p * (1 - p) * (P_1 - P_0) / (p * P_1 + (1 - p) * P_0)
+            else:
+                e = signal * h * (1 - P_0 / P_h) * (h - p)
+        else:
+            e = signal * (h - kappa * p)
+        return {"W": s.T @ e / 16, "b": e.mean(axis=0), **extra}
+
+    def ascend(self, g):
+        rates = dict(zip(("hidden", "output", "critic"), self.run.learning_rates, strict=False))
+        parts = {"W": "hidden", "b": "hidden", "W_rec": "hidden", "W_out": "output", "b_out": "output"}
+        self.t += 1
+        for k, gradient in g.items():
+            self.m[k] = 0.9 * self.m[k] + 0.1 * gradient
+            self.v[k] = 0.999 * self.v[k] + 0.001 * gradient**2
+            m, v = self.m[k] / (1 - 0.9**self.t), self.v[k] / (1 - 0.999**self.t)
+            self.params[k] = self.params[k] + at(rates[parts.get(k, "critic")], self.progress) * m / (np.sqrt(v) + 1e-8)
+
+
+def named(params):
+    """Parameters by their names in layout.cuh, as float64."""
+    hidden, output = params.layers
+    found = {"W": hidden.W, "b": hidden.b, "W_out": output.W, "b_out": output.b}
+    if hasattr(hidden, "W_rec"):
+        found["W_rec"] = hidden.W_rec
+    if params.critic is not None:
+        critic = params.critic
+        found |= {"V": critic.hidden.W, "v": critic.hidden.b, "w": critic.output.W, "w_0": critic.output.b}
+    return {k: np.asarray(x, np.float64) for k, x in found.items()}

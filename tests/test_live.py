@@ -1,0 +1,180 @@
+"""The served report: it follows a study, is for this machine only, and survives whatever happens to the store."""
+
+import http.client
+import json
+import threading
+import time
+
+import jax
+import numpy as np
+import pytest
+from browser import offline
+
+from coexplore import Boltzmann, Reinforce, Run, engines, grid, network, training
+from coexplore.fields import FieldError
+from coexplore.plan import announce, latest, planned
+from coexplore.report.energy import energies, energy, path
+from coexplore.report.follow import Follower
+from coexplore.report.left import Costs
+from coexplore.report.server import Server
+from coexplore.report.underway import under_way
+from coexplore.rules import chain
+from coexplore.store import Store
+from coexplore.study import study
+from coexplore.tasks.multiplexer import Multiplexer
+
+SMALL = Run(rule=Reinforce(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
+
+
+@pytest.fixture
+def served(tmp_path):
+    with Server(Follower(tmp_path), 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def asked(server, path, method="GET", host=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    try:
+        connection.request(method, path, headers={"Host": host or f"127.0.0.1:{server.server_port}"})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def test_the_page_follows_a_real_study_and_closing_it_harms_nothing(browser, served, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.1)
+    runs = grid(Run(rule=Boltzmann(), task=Multiplexer(bits=2), hidden=(32,), episodes=800_000), seed=range(3))
+    offline(browser, False)
+    browser.get(served.address)
+    browser.execute_script("""
+      window.history_of = [];
+      const line = document.getElementById("progress-text");
+      const chart = [...coexplore.charts].find((one) => one.name === "live");
+      new MutationObserver(() => window.history_of.push([line.textContent, chart.points().rows.length]))
+        .observe(line, { childList: true });
+    """)
+    announce(tmp_path, runs)
+    done = study(runs, engine="cpu", progress=False, threads=1, store=tmp_path)
+    deadline, shown = time.monotonic() + 120, 0
+    while shown < 3 and time.monotonic() < deadline:
+        time.sleep(0.2)
+        shown = browser.execute_script("return coexplore.data.about.runs")
+    said = browser.execute_script("return window.history_of")
+    assert shown == 3
+    assert "3 of 3 runs finished" in said[-1][0]
+    assert any("under way" in text and "% of the episodes" in text for text, _ in said)
+    assert max(points for _, points in said) > 1
+    assert browser.get_log("browser") == []
+    browser.get("about:blank")
+    assert not done.failures
+    assert len(done.results) == 3
+
+
+@pytest.mark.parametrize("engine", ["cpu", "xla"])
+def test_a_run_under_way_shows_the_part_of_its_curve_that_is_there(engine, tmp_path):
+    module = engines.find(engine)
+    state = module.advance(module.advance(module.start([SMALL]), 0), 37)
+    (tensors,) = module.tensors(state)
+    Store(tmp_path).save_checkpoint(SMALL, engine, tensors, module.built())
+    (one,) = under_way(tmp_path)
+    (result,) = module.finish(module.advance(state, 100))
+    assert (one.run, one.done, one.episodes, one.fresh) == (SMALL, 37, 37 * 16, True)
+    np.testing.assert_allclose(one.curve, result.curve[:37], rtol=1e-6)
+
+
+def test_right_answers_that_an_engine_counts_are_shown_as_rewards(tmp_path):
+    counts = np.full(100, 12, np.uint32)  # of 16
+    Store(tmp_path).save_checkpoint(SMALL, "cuda", {"curve": counts, "done": np.asarray(50)}, {})
+    (one,) = under_way(tmp_path)
+    np.testing.assert_allclose(one.curve, np.full(50, 0.5))
+
+
+def test_what_cannot_be_read_is_left_out_and_the_server_goes_on(served, tmp_path):
+    for place, text in (("checkpoints/x.safetensors", b"\0" * 50), ("y.safetensors", b"no"), ("failed/z.json", b"{")):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_bytes(text)
+    for name, text in (("a", b"[[1]]"), ("b", b"3"), ("c", b'[["d", "s", "r", -1e999]]')):
+        (tmp_path / "plans").mkdir(exist_ok=True)
+        (tmp_path / "plans" / f"{name}.json").write_bytes(text)
+    (tmp_path / "checkpoints" / "gone.safetensors").symlink_to(tmp_path / "nowhere")
+    status, _, body = asked(served, "/live.json")
+    assert status == 200
+    assert json.loads(body)["running"] == []
+    status, _, body = asked(served, "/data.json")
+    assert status == 200
+    assert "y.safetensors" in json.loads(body)["about"]["problems"][0]
+    for path_ in sorted(tmp_path.rglob("*"), reverse=True):
+        path_.rmdir() if path_.is_dir() else path_.unlink()
+    tmp_path.rmdir()
+    assert [asked(served, place)[0] for place in ("/", "/live.json", "/data.json")] == [200, 200, 200]
+    tmp_path.mkdir()
+
+
+def test_it_listens_here_only_and_serves_its_own_paths_to_its_own_names(served, tmp_path):
+    (tmp_path / "secret.txt").write_text("secret")
+    assert served.server_address[0] == "127.0.0.1"
+    for path_ in ("/secret.txt", "/../secret.txt", "/checkpoints/", "/%2e%2e/etc/passwd", "/data.json/x"):
+        assert asked(served, path_)[0] == 404
+    for host in ("evil.example", f"evil.example:{served.server_port}", "127.0.0.1", "0.0.0.0"):
+        assert asked(served, "/data.json", host=host)[0] == 421
+    assert asked(served, "/live.json", host=f"localhost:{served.server_port}")[0] == 200
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        assert asked(served, "/data.json", method)[0] == 501
+
+
+def test_every_answer_carries_a_policy_and_head_has_no_body(served):
+    status, headers, body = asked(served, "/", "HEAD")
+    assert (status, body) == (200, b"")
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "connect-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert asked(served, "/nowhere")[1]["Content-Security-Policy"] == "default-src 'none'"
+
+
+def test_a_port_that_is_taken_is_refused_in_one_line(served, tmp_path):
+    with pytest.raises(FieldError, match=r"port: .* is not allowed; give one that is free"):
+        Server(Follower(tmp_path), served.server_port)
+
+
+def test_a_plan_is_shared_by_those_who_have_the_same_and_the_last_one_counts(tmp_path):
+    announce(tmp_path, [SMALL])
+    announce(tmp_path, [SMALL, SMALL])
+    assert len(list(tmp_path.glob("plans/*"))) == 1
+    assert latest(tmp_path) == [planned(SMALL)]
+
+
+def test_time_left_goes_by_the_setting_then_by_the_rule(tmp_path):
+    done = study(grid(SMALL, seed=range(2)), engine="cpu", progress=False, store=tmp_path).results
+    for result in done:
+        result.provenance["seconds"] = 8.0
+    costs = Costs(done)
+    same, slower = planned(SMALL), planned(grid(SMALL, units=6)[0])
+    assert costs.left([same], {}, 1) == pytest.approx(8.0)
+    assert costs.left([same, slower], {same.digest: 800}, 2) == pytest.approx(6.0)
+    assert costs.left([same], {}, 0) is None
+    assert Costs([]).left([same], {}, 1) is None
+
+
+def test_the_energy_is_that_of_the_chain_the_rule_runs(tmp_path):
+    run = Run(rule=Boltzmann(steps=3, coupling=0.5), task=Multiplexer(bits=1), hidden=(4,), episodes=1600)
+    (result,) = study([run], engine="cpu", progress=False, store=tmp_path).results
+    params = result.params.layers[0]
+    x = run.task.observe(run.task.sample(6, jax.random.key(2)))
+    drawn = chain.synchronous(jax.tree.map(jax.numpy.asarray, params), 0.5, 3, x, jax.random.key(3))
+    d = np.asarray(x) @ params.W + params.b
+    H = path(d, 0.5, params.W_rec, 3, np.asarray(drawn.draws))
+    np.testing.assert_array_equal(np.stack(H), drawn.H)
+    h, (E,) = H[-1][0], energy(H[-1][:1], d[:1], 0.5, params.W_rec)
+    pairs = sum(params.W_rec[i, j] * h[i] * h[j] for i in range(4) for j in range(i))
+    assert pytest.approx(-(d[0] @ h + 0.5 * pairs), rel=1e-5) == E
+    found = energies(result)
+    assert len(found["inputs"]) == len(found["before"]) == len(found["after"]) == 4
+    assert len(found["after"][0]["mean"]) == 4
+    before = network.init(run).layers[0]
+    assert np.all(np.asarray(before.W_rec) == 0)

@@ -1,0 +1,223 @@
+"""The report in a real browser: it opens, is drawn, can be turned, and nothing in a store can make it misbehave."""
+
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+from browser import offline, resize
+
+from coexplore import Boltzmann, Recurrent, Reinforce, Result, Run, grid, stats, train
+from coexplore.cli.report import report_command
+from coexplore.files import seal
+from coexplore.network import Params
+from coexplore.pack import pack, read
+from coexplore.paper.figures import runs
+from coexplore.report import html
+from coexplore.report.data import report
+from coexplore.store import encoded
+from coexplore.tasks.multiplexer import Multiplexer
+
+SMALL = Run(rule=Boltzmann(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
+HOSTILE = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script><!-- {{data}} &lt;b&gt;"
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    """Real runs, small ones."""
+    folder = tmp_path_factory.mktemp("report") / "store"
+    rules = [Boltzmann(), Recurrent(), Reinforce()]
+    train(grid(SMALL, rule=rules, seed=range(2)), engine="cpu", progress=False, store=folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def page(store):
+    """The file of a report: the small runs, and made-up ones for figures of every kind."""
+    made = [
+        Result(run, "cpu", np.linspace(0, 0.3 + (i * 7 % 10) / 20, 1000, dtype=np.float32), Params((), None))
+        for i, run in enumerate(runs(["fig2", "figa2", "compute", "expected"], 4_000_000, 2))
+    ]
+    path = store.parent / "report.html"
+    path.write_text(html.page(report([*read(store)[0], *made], "made up")).html)
+    return path
+
+
+def opened(browser, path):
+    offline(browser)
+    browser.get(path.as_uri())
+    browser.execute_script("""
+      const runs = document.querySelector("#inside select");
+      runs.value = [...runs.options].findIndex((one) => one.text.startsWith("boltzmann"));
+      runs.dispatchEvent(new Event("change"));
+      for (const chart of coexplore.charts) chart.draw();
+    """)
+    return browser
+
+
+def of(browser, name, expression):
+    """Something of a chart, `it` in the expression."""
+    return browser.execute_script(
+        f"const it = [...coexplore.charts].find((chart) => chart.name === '{name}'); return {expression}"
+    )
+
+
+def picture(browser, name):
+    return of(browser, name, "it.place.querySelector('canvas').toDataURL()")
+
+
+def colours(browser, name):
+    """How many colours the chart's canvas has."""
+    script = """(() => {
+      const canvas = it.place.querySelector("canvas");
+      const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      return new Set(new Uint32Array(pixels.buffer)).size;
+    })()"""
+    return of(browser, name, script)
+
+
+def click(browser, card, text):
+    script = """
+    const inside = document.getElementById(arguments[0]);
+    const all = [...inside.querySelectorAll("label, .legend button")];
+    all.find((one) => one.textContent === arguments[1]).click();
+    """
+    browser.execute_script(script, card, text)
+
+
+def test_the_page_opens_from_disk_with_the_network_off_and_every_chart_is_drawn(browser, page):
+    opened(browser, page)
+    names = set(browser.execute_script("return [...coexplore.charts].map((chart) => chart.name)"))
+    assert names >= {"fig2", "figa2", "compute", "expected", "others", "compare", "weights", "W_rec-0"}
+    assert names >= {"firing.0-rates", "critic", "energy-before", "energy-after"}
+    assert all(colours(browser, name) > 3 for name in names)
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert browser.get_log("browser") == []
+
+
+def test_what_a_reader_turns_changes_the_chart(browser, page):
+    opened(browser, page)
+    lines = "it.drawn.getOption().series.length"
+    seen = [picture(browser, "fig2")]
+    for text in ("95 % interval", "no band", "first quarter", "c = 0.25"):
+        click(browser, "fig2", text)
+        seen.append(picture(browser, "fig2"))
+    assert len(set(seen)) == len(seen)
+    assert of(browser, "fig2", lines) == 8
+    bars = picture(browser, "expected")
+    click(browser, "expected", "last quarter")
+    assert picture(browser, "expected") != bars
+    assert of(browser, "figa2", lines) == 12
+    slide = (
+        "const s = document.querySelector('#figa2 input[type=range]'); s.value = 4; s.dispatchEvent(new Event('input'))"
+    )
+    browser.execute_script(slide)
+    assert of(browser, "figa2", lines) == 2
+    assert browser.execute_script("return document.querySelector('#figa2 output').textContent") == "N = 64"
+
+
+def test_everything_can_be_done_with_a_keyboard(browser, page):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, page)
+    before = picture(browser, "fig2")
+    line = browser.find_element(By.CSS_SELECTOR, "#fig2 .legend button")
+    line.send_keys(Keys.SPACE)
+    assert line.get_attribute("aria-pressed") == "false"
+    assert picture(browser, "fig2") != before
+    band = browser.find_element(By.CSS_SELECTOR, "#fig2 .choice input:checked")
+    band.send_keys(Keys.ARROW_RIGHT)
+    assert browser.execute_script("return document.activeElement.value") == "interval"
+    summary = browser.find_element(By.CSS_SELECTOR, "#fig2 summary")
+    summary.send_keys(Keys.ENTER)
+    assert "first quarter" in browser.find_element(By.CSS_SELECTOR, "#fig2 details").text
+
+
+def test_charts_have_words_and_numbers_to_take_away(browser, page):
+    opened(browser, page)
+    assert "c = 0.25" in of(browser, "fig2", "it.place.getAttribute('aria-label')")
+    rows = of(browser, "fig2", "it.csv()").splitlines()
+    assert rows[0] == "setting,episodes,reward,sd,low,high"
+    assert len(rows) == 1 + 9 * 125
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text())[1])
+    line = data["figures"][0]["lines"][0]
+    assert rows[1].split(",")[:3] == [line["label"], "32000", str(data["settings"][line["places"][0][1]]["mean"][0])]
+    assert len(of(browser, "expected", "it.csv()").splitlines()) == 1 + 2 * 6 * 3
+
+
+def test_it_fits_a_phone_and_goes_dark(browser, page):
+    try:
+        resize(browser, 390)
+        opened(browser, page)
+        assert browser.execute_script("return document.documentElement.scrollWidth") == 390
+        light = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        chart = picture(browser, "fig2")
+        browser.execute_script("document.getElementById('theme').click()")
+        assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") != light
+        assert picture(browser, "fig2") != chart
+    finally:
+        resize(browser, 1200)
+
+
+def test_what_a_store_says_is_text_and_nothing_of_it_runs(browser, store, tmp_path):
+    result = read(store)[0][0]
+    about = [{"run": result.run.to_dict(), "engine": "cpu", "provenance": {"machine": HOSTILE, "finished": HOSTILE}}]
+    path = tmp_path / "hostile.safetensors"
+    seal(path, about, {f"0.{name}": tensor for name, tensor in encoded(result).items()}, {})
+    made = report(read(path)[0], HOSTILE, problems=[HOSTILE])
+    made["settings"][0]["label"] = made["inside"][0]["label"] = made["figures"][0]["lines"][0]["label"] = HOSTILE
+    (tmp_path / "page.html").write_text(html.page(made).html)
+    opened(browser, tmp_path / "page.html")
+    browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    of(browser, "others", "it.drawn.dispatchAction({ type: 'showTip', x: 300, y: 150 })")
+    shown = browser.execute_script("return document.getElementById('main').textContent")
+    assert shown.count(HOSTILE) >= 6
+    assert browser.execute_script("return window.hacked") is None
+    assert browser.execute_script("return document.querySelectorAll('main img').length") == 0
+    assert browser.get_log("browser") == []
+
+
+def test_the_pages_statistics_are_pythons(browser, page):
+    opened(browser, page)
+    rng = np.random.default_rng(0)
+    for n, m, shift in ((2, 2, 0.0), (5, 5, 0.1), (5, 3, 3.0), (10, 4, -0.2)):
+        a, b = rng.normal(shift, 1, n).round(4), rng.normal(0, 0.3, m).round(4)
+        for name in ("difference", "improvement"):
+            theirs = browser.execute_script(f"return coexplore.{name}(...arguments)", a.tolist(), b.tolist())
+            ours = getattr(stats, name)(a, b)
+            expected = [ours[0], ours.low, ours.high]
+            assert [theirs[key] for key in ("effect", "low", "high")] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+def test_a_damaged_curve_is_told_of_and_left_out(store):
+    whole = read(store)[0]
+    odd = Result(SMALL, "cpu", np.zeros(7, dtype=np.float32), None)
+    made = report([*whole[:2], odd], "store")
+    assert made["about"]["runs"] == 2
+    assert "its curve does not fit its run" in made["about"]["problems"][0]
+
+
+def test_nothing_in_embedded_data_can_end_the_script_it_is_in():
+    data = [HOSTILE, "\u2028", "]]>", {"</script>": "<!--<script>"}]
+    text = html.embedded(data)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == data
+
+
+def test_the_charting_library_is_the_one_that_is_noted():
+    vendor = html.files("coexplore.report") / "vendor"
+    noted = re.search(r"sha256: ([0-9a-f]{64})", (vendor / "README.md").read_text())[1]
+    assert hashlib.sha256((vendor / "echarts.min.js").read_bytes()).hexdigest() == noted
+    assert "Apache License" in (vendor / "LICENSE-echarts").read_text()
+
+
+def test_the_command_writes_one_file_that_needs_no_other(store, tmp_path, capsys):
+    out, source = tmp_path / "report.html", tmp_path / "some.safetensors"
+    pack(read(store)[0], source)
+    assert report_command(["--store", str(source), "--select", "rule=boltzmann", "--out", str(out)]) == 0
+    assert f"report: {out}, 2 runs" in capsys.readouterr().out
+    text = out.read_text()
+    assert "connect-src 'none'" in text
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(http|//)", text)
