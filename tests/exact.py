@@ -87,14 +87,12 @@ def synchronous_kernel(params: Coupled, c: float, s: jax.Array) -> jax.Array:
 def single_kernel(params: Coupled, c: float, s: jax.Array) -> jax.Array:
     """Pr(h → h') when one unit, chosen at random, is drawn anew, [S, K, K]."""
     N = params.b.shape[0]
-    d, h = s @ params.W + params.b, states(N)
+    d, h, W_rec = (np.asarray(x) for x in (s @ params.W + params.b, states(N), params.W_rec))
+    p = 1 / (1 + np.exp(-(d[:, None] + c * h @ W_rec)))  # of each unit, given all others: [S, K, N]
     kernel = np.zeros((len(d), 2**N, 2**N))
-    for m, d_m in enumerate(d):
-        for k, h_k in enumerate(h):
-            for i in range(N):
-                p = float(jax.nn.sigmoid(d_m[i] + c * h_k @ params.W_rec[:, i]))
-                kernel[m, k, k | (1 << i)] += p / N
-                kernel[m, k, k & ~(1 << i)] += (1 - p) / N
+    for k, i in np.ndindex(2**N, N):
+        kernel[:, k, k | (1 << i)] += p[:, k, i] / N
+        kernel[:, k, k & ~(1 << i)] += (1 - p[:, k, i]) / N
     return jnp.asarray(kernel)
 
 

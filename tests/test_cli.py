@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coexplore import Run, load
+from coexplore import Run, cli, load
 
 COEXPLORE = [str(Path(sys.executable).parent / "coexplore")]
 PLAIN = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}  # as a user has it
@@ -148,8 +148,6 @@ BAD = {
 
 @pytest.mark.parametrize("words", BAD)
 def test_bad_input_gets_one_line_and_status_2(words, monkeypatch, capsys):
-    from coexplore import cli
-
     monkeypatch.setattr(sys, "argv", ["coexplore", *words.split()])
     with pytest.raises(SystemExit) as left:
         cli.main()
@@ -203,25 +201,32 @@ cli.main()
     assert "A3.1" in (tmp_path / "claims.md").read_text()
 
 
-def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path):
+def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, monkeypatch, capsys):
+    def here(*words):
+        """The command's main in this process: what reads a store needs no second or two of imports each time."""
+        monkeypatch.setattr(sys, "argv", ["coexplore", *words])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        return subprocess.CompletedProcess(words, left.value.code, *capsys.readouterr())
+
     store, pack = str(tmp_path / "store"), str(tmp_path / "pack.safetensors")
     assert coexplore("train", "reinforce", "ste", *SMALL, "--seeds", "2", "--store", store).returncode == 0
     listed = coexplore("runs", "--store", store, "--select", "rule=ste,units=5")
     assert "2 runs (cpu), 0 of them collapsed" in listed.stdout
     assert "reinforce" not in listed.stdout
-    coexplore("runs", "export", str(tmp_path / "x.csv"), "--store", store)
+    assert here("runs", "export", str(tmp_path / "x.csv"), "--store", store).returncode == 0
     rows = (tmp_path / "x.csv").read_text().splitlines()
     assert len(rows) == 5
     assert rows[0].startswith("rule,")
-    assert coexplore("runs", "pack", pack, "--store", store).returncode == 0
-    coexplore("runs", "export", str(tmp_path / "x.json"), "--store", pack, "--select", "seed=1")
+    assert here("runs", "pack", pack, "--store", store).returncode == 0
+    here("runs", "export", str(tmp_path / "x.json"), "--store", pack, "--select", "seed=1")
     assert {run["run"]["seed"] for run in json.loads((tmp_path / "x.json").read_text())} == {1}
-    assert coexplore("plot", str(tmp_path / "x.svg"), "--store", pack).returncode == 0
+    assert here("plot", str(tmp_path / "x.svg"), "--store", pack).returncode == 0
     assert "<svg" in (tmp_path / "x.svg").read_text()
-    claims = json.loads(coexplore("claims", "--store", pack, "--json").stdout)
+    claims = json.loads(here("claims", "--store", pack, "--json").stdout)
     assert {claim["verdict"] for claim in claims if not claim["proof"]} == {"not run"}
     assert "2 files removed" in coexplore("runs", "prune", "--store", store, "--select", "rule=ste").stdout
-    none = coexplore("runs", "--store", store, "--select", "rule=ste")
+    none = here("runs", "--store", store, "--select", "rule=ste")
     assert none.returncode == 2
     assert "none of the 2 runs" in none.stderr
 

@@ -173,6 +173,7 @@ def test_the_same_bits_whatever_the_threads_and_however_it_is_cut(rule):
     assert not np.array_equal(one[0].curve, one[1].curve)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("rule", LEARNING, ids=lambda rule: rule.name)
 def test_it_learns_with_the_same_distribution_as_xla(rule):
     """Mean reward of 32 seeds each: Kolmogorov-Smirnov at 0.1 %, and means within 0.025, about four standard errors

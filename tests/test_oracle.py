@@ -103,7 +103,7 @@ def as_dict(record):
         return None
     if dataclasses.is_dataclass(record):
         return {f.name: as_dict(getattr(record, f.name)) for f in dataclasses.fields(record)}
-    return np.asarray(record[0], np.float64)
+    return np.asarray(record, np.float64)[0]  # in NumPy, since JAX would compile every slice
 
 
 def drawn_layer(activity):
@@ -139,7 +139,9 @@ def parts_of(params):
 def shaken(state):
     """The state with noise on every parameter: at W_rec = 0, where training starts, some mistakes are mute."""
     rng = np.random.default_rng(0)
-    noisy = jax.tree.map(lambda p: p + rng.normal(scale=0.5, size=p.shape).astype(np.float32), state.training.params)
+    noisy = jax.tree.map(
+        lambda p: np.asarray(p) + rng.normal(scale=0.5, size=p.shape).astype(np.float32), state.training.params
+    )
     return dataclasses.replace(state, training=dataclasses.replace(state.training, params=noisy))
 
 

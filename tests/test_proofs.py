@@ -5,6 +5,7 @@ Every expectation is a finite sum over all states in float64 (exact.py). Where t
 
 import dataclasses
 import itertools
+from functools import partial
 
 import exact
 import jax
@@ -131,13 +132,14 @@ def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_wit
 
 def test_m2_two_sided_centring_has_the_least_variance_for_most_units_of_random_networks_but_not_for_all():
     least, excess = [], []
+    moments = {
+        centring: jax.jit(partial(exact.credit_moments, Reinforce(centring)))
+        for centring in ("both", "activity", "reward")
+    }
     for seed in range(60):
         _, task, params, H, log_p = reinforce_case(seed, D=1, N=3)
         V = exact.value(task, log_p, H[0])
-        both, activity, reward = (
-            np.asarray(exact.credit_moments(Reinforce(centring), params, task, log_p, H, V)[1].b)
-            for centring in ("both", "activity", "reward")
-        )
+        both, activity, reward = (np.asarray(f(params, task, log_p, H, V)[1].b) for f in moments.values())
         least += list(both <= np.minimum(activity, reward))
         excess += list(both / np.minimum(activity, reward))
     assert 0.65 < np.mean(least) < 0.9  # about three units in four
@@ -175,17 +177,19 @@ def test_m3_with_exact_negative_statistics_rules_bm1_to_bm3_are_the_same_gradien
 
 def test_m3_fails_for_the_synchronous_sampler_whose_expected_credit_is_not_the_gradient_of_what_it_samples():
     c, T, cosines = 1.0, 25, []
-    for seed in range(30):
-        task, params, H = coupled_case(seed, N=4)
 
-        def reward(p, task=task, H=H):
+    @jax.jit  # 25 steps and their derivative, an operation at a time, would take most of the time of this file
+    def credit_and_gradient(task, params, H):
+        def reward(p):
             return exact.objective(task, exact.synchronous(p, c, T, task.s), H[0])
 
         log_p = exact.synchronous(params, c, T, task.s)
-        gradient = jax.grad(reward)(params)
         V = exact.value(task, log_p, H[0])
-        credit = exact.expected_credit(Boltzmann(coupling=c, steps=T), params, task, log_p, H, V)
-        cosines.append(exact.cosine(credit, pair_gradient(gradient)))
+        rule = Boltzmann(coupling=c, steps=T)
+        return exact.expected_credit(rule, params, task, log_p, H, V), pair_gradient(jax.grad(reward)(params))
+
+    for seed in range(30):
+        cosines.append(exact.cosine(*credit_and_gradient(*coupled_case(seed, N=4))))
     print(f"cosine to the gradient: median {np.median(cosines):.2f}, least {min(cosines):.2f}")
     assert 0.9 < np.median(cosines) < 0.995
     assert min(cosines) < 0.9

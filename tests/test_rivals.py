@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from functools import partial
 from pathlib import Path
 
 import exact
@@ -262,6 +263,8 @@ def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_mach
     from thrml import Block, SamplingSchedule, SpinNode, sample_states
     from thrml.models import IsingEBM, IsingSamplingProgram, hinton_init
 
+    # Tests compile without optimising; so many draws are slow that way.
+    optimised = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
     with jax.enable_x64(False), jax.numpy_dtype_promotion("standard"):
         rng, N, c, chains = np.random.default_rng(4), 6, 1.0, 20_000
         params = exact.coupled(rng, 1, N, symmetric=True, scale=1.5)
@@ -270,7 +273,8 @@ def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_mach
         params = jax.tree.map(lambda p: jnp.asarray(p, jnp.float32), params)
         d = np.asarray(params.b)
         x = jnp.zeros((chains, 1))
-        ours = np.asarray(Boltzmann(coupling=c, steps=40, sampler="one-by-one").explore(params, x, jax.random.key(0)).h)
+        rule = Boltzmann(coupling=c, steps=40, sampler="one-by-one")
+        ours = np.asarray(optimised(rule.explore)(params, x, jax.random.key(0)).h)
         W = np.asarray(params.W_rec)
         nodes = [SpinNode() for _ in range(N)]
         pairs = [(i, j) for i in range(N) for j in range(i)]
@@ -286,7 +290,8 @@ def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_mach
         start = hinton_init(jax.random.key(1), model, blocks, (chains,))
         schedule = SamplingSchedule(n_warmup=100, n_samples=1, steps_per_sample=1)
         keys = jax.random.split(jax.random.key(2), chains)
-        drawn = jax.vmap(lambda key, init: sample_states(key, program, schedule, init, [], [Block(nodes)]))(keys, start)
+        sample = jax.vmap(lambda key, init: sample_states(key, program, schedule, init, [], [Block(nodes)]))
+        drawn = optimised(sample)(keys, start)
         theirs = np.asarray(drawn[0]).reshape(chains, N).astype(float)
 
     pairs_of = {"ours": ours.T @ ours / chains, "theirs": theirs.T @ theirs / chains}  # the diagonal holds the means

@@ -72,14 +72,20 @@ def contents(folder):
     return {result.run.digest: (result.engine, result.provenance["sha256"]) for result in found}
 
 
-def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, environment, undisturbed):
+def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, environment, undisturbed, monkeypatch):
     words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path), "20"]
     log = subprocess.run(words, check=True, env=environment, capture_output=True, text=True).stdout.splitlines()
     counts = [int(line.split()[-1]) for line in log[:20]]
     assert counts == sorted(counts)  # what was finished is kept
     assert contents(tmp_path) == undisturbed
     assert len(undisturbed) == 8
+    assert not list(tmp_path.glob("checkpoints/*.safetensors"))
+    # A death in the middle of writing leaves half a file under a name of its own, which pruning clears away.
+    assert all(path.name.startswith(".") for path in tmp_path.glob("checkpoints/*"))
+    monkeypatch.setattr("coexplore.store.STALE", -1.0)
+    Store(tmp_path).prune([])
     assert not list(tmp_path.glob("checkpoints/*"))
+    assert contents(tmp_path) == undisturbed
 
 
 def test_two_processes_share_a_store_and_train_no_run_twice(tmp_path, environment, undisturbed):

@@ -60,7 +60,7 @@ def test_twenty_updates_agree_across_vmap_widths_to_1e_5():
     for i, run in enumerate(runs):
         narrow = xla.advance(xla.start([run], width=1), 20)
         for a, b in zip(jax.tree.leaves(wide.training.params), jax.tree.leaves(narrow.training.params), strict=True):
-            np.testing.assert_allclose(a[i], b[0], atol=1e-5)
+            np.testing.assert_allclose(np.asarray(a)[i], np.asarray(b)[0], atol=1e-5)
 
 
 def test_seeds_differ_and_a_group_wider_than_its_runs_returns_only_its_runs():
@@ -76,7 +76,7 @@ def test_each_point_of_the_curve_is_the_mean_reward_of_its_stretch_of_updates(up
     state, rewards = xla.start([run]), []
     for _ in range(updates):
         state, draws = xla.update_with_draws(state)
-        rewards.append(float(draws.r[0].mean()))
+        rewards.append(float(np.asarray(draws.r)[0].mean()))
     P = bins(updates)
     expected = [np.mean([r for t, r in enumerate(rewards) if t * P // updates == i]) for i in range(P)]
     np.testing.assert_allclose(xla.finish(state)[0].curve, expected, atol=1e-6)
@@ -105,6 +105,7 @@ def test_m5_the_recurrent_weights_of_algorithm_1_stay_symmetric_with_a_zero_diag
     assert not np.diag(W_rec).any()
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     ("rule", "hidden"),
     [
