@@ -94,3 +94,20 @@ def test_a_broken_plug_in_is_named_and_breaks_nothing_else(plug_in):
 def test_every_file_that_the_readme_links_to_is_there():
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (Path(__file__).parents[1] / target).exists(), target
+
+
+def test_the_verdicts_of_the_readme_are_those_of_the_runs_in_this_repository():
+    from coexplore.pack import load
+    from coexplore.paper.claims import verdicts
+    from coexplore.paper.verdict import table
+
+    root = Path(__file__).parents[1]
+    for engine in ("cuda", "cpu"):
+        found = verdicts(load(root / "results" / engine / "paper.safetensors"))
+        written = (root / "results" / engine / "claims.md").read_text()
+        shown = [one for one in found if not one.proof]
+        assert table(shown).splitlines()[2:] == written.splitlines()[2:]
+        if engine == "cuda":
+            for word in ("holds", "fails", "undecided"):
+                (line,) = re.findall(rf"^- \*\*{word}\*\*: (.*)$", README, re.M)
+                assert line.split(", ") == [one.id for one in found if one.verdict == word]
