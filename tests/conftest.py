@@ -5,7 +5,7 @@ import shutil
 import tempfile
 
 # Compiling takes most of the time of these tests: leave out LLVM's optimisations, and the fusion emitters of XLA's
-# CPU backend, through which every small program would pass MLIR's whole pipeline (over half of all the time). The
+# CPU backend, through which every small program would pass MLIR's whole pipeline (about a third of all the time). The
 # older emitters that stand in for them compute the same. What a user runs, the tests of the command run as a user
 # would, in processes of their own.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
