@@ -12,7 +12,7 @@ LAYERS = [
     ["fields", "units", "files"],
     ["rules", "critic", "tasks"],
     ["run"],
-    ["network", "presets"],
+    ["choices", "network", "presets"],
     ["flags"],
     ["result", "stats"],
     ["engines", "plots", "progress", "snapshots"],
@@ -26,7 +26,7 @@ LAYERS = [
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 HOMES = {
     "cupy": {"engines/cuda/device.py"},
-    "gymnasium": {"tasks/multiplexer_env.py", "tasks/__init__.py"},
+    "gymnasium": {"tasks/control.py", "tasks/multiplexer_env.py", "tasks/__init__.py"},
     "matplotlib": {"plots.py"},
     "optax": {"engines/xla.py"},
     "rich": {"progress.py", "cli/train.py", "cli/reproduce.py"},

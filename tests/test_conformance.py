@@ -161,7 +161,7 @@ def test_it_learns_a_task_whose_optimum_is_known(rule):
         s_key, act_key = jax.random.split(key)
         s = jnp.where(jax.random.bernoulli(s_key, 0.5, (16, 1)), 1.0, -1.0)
         activities = network.act(rules, params, s, act_key)
-        r = jnp.where((network.action(activities) == 1) == (s[:, 0] > 0), 1.0, -1.0)
+        r = jnp.where((network.action(rules, activities) == 1) == (s[:, 0] > 0), 1.0, -1.0)
         credit = network.learn(rules, critic, params, s, activities, r)
         with jax.numpy_dtype_promotion("standard"):
             steps, moments = adam.update(jax.tree.map(jnp.negative, credit), moments)

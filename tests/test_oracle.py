@@ -101,6 +101,8 @@ def as_dict(record):
     """An engine's record of the group's one run as nested dicts of float64 arrays."""
     if record is None:
         return None
+    if isinstance(record, tuple):
+        return tuple(map(as_dict, record))
     if dataclasses.is_dataclass(record):
         return {f.name: as_dict(getattr(record, f.name)) for f in dataclasses.fields(record)}
     return np.asarray(record, np.float64)[0]  # in NumPy, since JAX would compile every slice

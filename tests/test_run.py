@@ -160,17 +160,12 @@ def test_labels_say_what_differs_and_nothing_else():
 
 
 def test_the_command_of_a_run_repeats_it():
-    from coexplore import rules
     from coexplore.cli import train as cli
 
     for run in SOME:
-        words = command(run)
-        if words is None:
-            assert len({type(rule) for rule in run.rules}) > 1
-            continue
-        name, *rest = words.removeprefix("coexplore train ").split()
-        rule = rules.find(name)
-        assert cli._runs(rule, cli._options([name], cli.flags(rule), rest)) == [run]
+        words = command(run).removeprefix("coexplore train ").split()
+        names, rest = ([], words) if words[0].startswith("-") else (words[:1], words[1:])
+        assert cli.described_runs(names, cli.read(names, rest)) == [run]
 
 
 def test_flat_names_are_the_flags():

@@ -8,6 +8,7 @@ import dataclasses
 import difflib
 import math
 import numbers
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -143,6 +144,50 @@ class Choice:
         if value not in self.options:
             raise refuse(name, value, self.allowed, self.options)
         return str(value)
+
+    parse = check
+
+    def show(self, value: Any) -> str:
+        return str(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Units:
+    """Units of each layer; with `bare`, one layer is a number and not a tuple of one."""
+
+    help: str
+    bare: bool = False
+    allowed: str = "whole numbers of at least 1, such as 64, or 64-32 for two layers"
+
+    def check(self, name: str, value: Any) -> Any:
+        layers = value if isinstance(value, tuple | list) else (value,)
+        try:
+            layers = tuple(Count("", low=1).check(name, N) for N in layers)
+        except FieldError:
+            layers = ()
+        if not layers:
+            raise refuse(name, value, self.allowed)
+        return layers[0] if self.bare and len(layers) == 1 else layers
+
+    def parse(self, name: str, text: str) -> Any:
+        if not re.fullmatch(r"[0-9]+(-[0-9]+)*", text):
+            raise refuse(name, text, self.allowed)
+        return self.check(name, [int(N) for N in text.split("-")])
+
+    def show(self, value: Any) -> str:
+        return "-".join(map(str, value if isinstance(value, tuple) else (value,)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    help: str
+    pattern: str
+    allowed: str
+
+    def check(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or not re.fullmatch(self.pattern, value):
+            raise refuse(name, value, self.allowed)
+        return value
 
     parse = check
 

@@ -2,67 +2,104 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from coexplore import fields
+from coexplore.choices import EachLayer, Layers, TaskName
 from coexplore.critic import ACTIVATIONS, Critic
 from coexplore.fields import Choice, FieldError, Spec, refuse
 from coexplore.presets import PRESETS, base
 from coexplore.rules import Rule
-from coexplore.run import FLAGS, Run, Task
+from coexplore.run import BY_TASK, FLAGS, Run
+from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
+HIDDEN = ("env",)  # a field of a task that its name says
+FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
+FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 
 
-def flags(rule: type[Rule], task: type[Task] = Multiplexer) -> dict[str, Spec]:
-    """Every setting of a run by its flag name."""
+def flags(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multiplexer,)) -> dict[str, Spec]:
+    """Every setting that a run of these rules and tasks may have, by its flag name."""
+    made: dict[str, Spec] = {"task": TaskName(), "layers": Layers()}
+    for rule in rules:
+        made |= {name: EachLayer(spec) for name, spec in fields.specs(rule).items()}
+    for task in tasks:
+        made |= {name: spec for name, spec in fields.specs(task).items() if name not in HIDDEN}
     own = {FLAGS.get(name, name): spec for name, spec in fields.specs(Run).items()}
-    critic: dict[str, Spec] = {"critic": CRITICS, "critic_width": fields.specs(Critic)["width"]}
-    return {**fields.specs(rule), **fields.specs(task), **critic, **own}
+    return {**made, "critic": CRITICS, "critic_width": fields.specs(Critic)["width"], **own}
+
+
+def flags_of(run: Run) -> dict[str, Spec]:
+    return flags(map(type, run.rules), [type(run.task)])
 
 
 def flat(run: Run) -> dict[str, str]:
-    """The run by flag names, values as the command line writes them; of several rules the first with a field speaks."""
-    values = {name: getattr(run.task, name) for name in fields.specs(run.task)}
-    for rule in reversed(run.rules):
-        values |= {name: getattr(rule, name) for name in fields.specs(rule)}
+    """The run by flag names, values as the command line writes them."""
+    values: dict[str, Any] = {"task": run.task}
+    if len({rule.name for rule in run.rules}) > 1:
+        values["layers"] = run.rules
+    for name in dict.fromkeys(name for rule in run.rules for name in fields.specs(rule)):
+        values[name] = _joined([getattr(rule, name) for rule in run.rules if name in fields.specs(rule)])
+    values |= {name: getattr(run.task, name) for name in fields.specs(run.task) if name not in HIDDEN}
     values["critic"] = run.critic.activation if run.critic else "none"
     if run.critic:
         values["critic_width"] = run.critic.width
     values |= {FLAGS.get(name, name): getattr(run, name) for name in fields.specs(run)}
-    specs = {k: spec for rule in run.rules for k, spec in flags(type(rule), type(run.task)).items()}
-    names = "+".join(dict.fromkeys(rule.name for rule in run.rules))
+    specs, names = flags_of(run), "+".join(dict.fromkeys(rule.name for rule in run.rules))
     return {"rule": names} | {name: specs[name].show(value) for name, value in values.items()}
+
+
+def _joined(values: list[Any]) -> Any:
+    """The value that all layers share, or one for each."""
+    return values[0] if all(value == values[0] for value in values) else tuple(values)
 
 
 def change(run: Run, name: str, value: Any) -> Run:
     """The run with one setting changed, by its flag name or its name in Run."""
+    changes: dict[str, Any] = {FIELDS.get(name, name): value}
     if name == "critic" and isinstance(value, str):
         CRITICS.check(name, value)
-        critic = None if value == "none" else dataclasses.replace(run.critic or Critic(), activation=value)
-        return dataclasses.replace(run, critic=critic)
-    if name == "critic_width":
+        kept = run.critic or Critic()
+        changes = {"critic": None if value == "none" else dataclasses.replace(kept, activation=value)}
+    elif name == "critic_width":
         if run.critic is None:
             raise refuse(name, value, "no width where there is no critic")
-        return dataclasses.replace(run, critic=dataclasses.replace(run.critic, width=value))
-    if name == "units" or name in {f.name for f in dataclasses.fields(Run)}:
-        return dataclasses.replace(run, **{"hidden" if name == "units" else name: value})
-    if name in fields.specs(run.task):
-        return dataclasses.replace(run, task=dataclasses.replace(run.task, **{name: value}))
-    if any(name in fields.specs(rule) for rule in run.rules):
-        layers = tuple(dataclasses.replace(r, **{name: value}) if name in fields.specs(r) else r for r in run.rules)
-        return dataclasses.replace(run, rule=layers if isinstance(run.rule, tuple) else layers[0])
-    raise refuse("setting", name, f"one of {', '.join(flat(run))}", flat(run))
+        changes = {"critic": dataclasses.replace(run.critic, width=value)}
+    elif name == "layers":
+        changes = {"rule": Layers().check(name, value)}
+    elif name == "task":
+        by_task = {each: None for each in BY_TASK if getattr(run, each) == getattr(run.task, each)}
+        changes = {"task": TaskName().check(name, value), **by_task}
+    elif name in fields.specs(run.task):
+        changes = {"task": dataclasses.replace(run.task, **{name: value})}
+    elif FIELDS.get(name, name) not in {f.name for f in dataclasses.fields(Run)}:
+        changes = {"rule": _changed_rules(run, name, value)}
+    return dataclasses.replace(run, **changes)
+
+
+def _changed_rules(run: Run, name: str, value: Any) -> tuple[Rule, ...]:
+    """The layers' rules with one setting changed: to one value, or to one for each layer that has it."""
+    having = [i for i, rule in enumerate(run.rules) if name in fields.specs(rule)]
+    if not having:
+        raise refuse("setting", name, f"one of {', '.join(flat(run))}", flat(run))
+    values = value if isinstance(value, tuple) else (value,) * len(having)
+    if len(values) != len(having):
+        raise refuse(name, flags_of(run)[name].show(value), f"one value, or {len(having)}: one a layer that has it")
+    changed = list(run.rules)
+    for i, one in zip(having, values, strict=True):
+        changed[i] = dataclasses.replace(changed[i], **{name: one})
+    return tuple(changed)
 
 
 def grid(run: Run, **axes: Any) -> list[Run]:
     """Every combination: `grid(run, coupling=[0, 0.25], seed=range(5))` makes ten runs."""
     # What decides which settings there are goes first: a rule must be in place before its coupling.
-    names = sorted(axes, key=lambda name: name not in ("rule", "task", "critic", "units", "hidden"))
+    names = sorted(axes, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
     values = [axes[name] if isinstance(axes[name], list | range | np.ndarray) else [axes[name]] for name in names]
     runs = []
     for combination in itertools.product(*values):
@@ -112,7 +149,7 @@ def _selectable(result: Any) -> dict[str, str]:
 
 
 def _fits(result: Any, wanted: dict[str, set[str]]) -> bool:
-    have, specs = _selectable(result), {k: v for rule in result.run.rules for k, v in flags(type(rule)).items()}
+    have, specs = _selectable(result), flags_of(result.run)
 
     def same(name: str, value: str) -> bool:
         try:
@@ -124,25 +161,32 @@ def _fits(result: Any, wanted: dict[str, set[str]]) -> bool:
 
 
 def command(run: Run) -> str | None:
-    """The command that repeats the run; None where layers have rules that no preset and no flag can say."""
+    """The shortest command that repeats the run; None where no flags can say it."""
     rule = type(run.rules[0])
-    for preset in (None, *PRESETS.get(rule.name, {})):
-        changed = _changes(base(rule, preset), run)
-        if changed is not None:
-            words = [f"--preset {preset}"] if preset else []
-            return " ".join(["coexplore train", rule.name, *words, *(f"--{dashed(k)} {v}" for k, v in changed.items())])
-    return None
+    found = {preset: _changes(base(rule, preset), run) for preset in (None, *PRESETS.get(rule.name, {}))}
+    possible = {preset: changed for preset, changed in found.items() if changed is not None}
+    if not possible:
+        return None
+    preset, changed = min(possible.items(), key=lambda one: len(one[1]) + (one[0] is not None))
+    words = [f"--{dashed(name)} {text}" for name, text in changed.items()]
+    words = [f"--preset {preset}", *words] if preset else words
+    return " ".join(["coexplore train", *([] if "layers" in changed else [rule.name]), *words])
 
 
 def _changes(start: Run, run: Run) -> dict[str, str] | None:
     """The flags that make `run` of `start`, or None if there are none that do."""
-    changed = {name: text for name, text in flat(run).items() if text != flat(start).get(name)}
-    specs = flags(type(start.rules[0]), type(start.task))
+    specs, wanted, have = flags_of(run), flat(run), flat(start)
+
+    def made(names: Iterable[str]) -> Run:
+        return grid(start, **{name: [specs[name].parse(name, wanted[name])] for name in names})[0]
+
     try:
-        made = grid(start, **{name: [specs[name].parse(name, text)] for name, text in changed.items()})
+        first = [name for name in ("task", "units", "layers") if name in wanted and wanted[name] != have.get(name)]
+        have = flat(made(first)) | {"rule": wanted["rule"]}  # with the defaults of that task and of those rules
+        names = [name for name in wanted if name in first or wanted[name] != have.get(name)]
+        return {name: wanted[name] for name in names} if made(names) == run else None
     except (FieldError, KeyError):
         return None
-    return changed if made == [run] else None
 
 
 def dashed(name: str) -> str:

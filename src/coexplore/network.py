@@ -1,10 +1,11 @@
 """A network of stochastic layers and its critic: `init`, `act` and `learn`, in the order of the algorithm boxes.
 
-Every layer is a rule, the output included: its one Bernoulli-logistic unit learns by δ ∇ log P(A | H), which is
-what REINFORCE centred on both sides does. So a network is a tuple of rules, the last of which draws the action.
+Every layer is a rule, the output included: it learns by δ ∇ log P(A | H), which for a Bernoulli-logistic unit is what
+REINFORCE centred on both sides does. So a network is a tuple of rules, the last of which draws the action.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from jaxtyping import Array, Float, Key
 
 from coexplore.critic import Critic
 from coexplore.rules import AbstractActivity, Feedback, Reinforce, Rule
+from coexplore.rules.outputs import Gaussian, Softmax
 from coexplore.run import Run
 from coexplore.units import drive
 
@@ -26,7 +28,16 @@ class Params(eqx.Module):
 
 def layers(run: Run) -> tuple[Rule, ...]:
     """The rules of the hidden layers, then the output's."""
-    return (*run.rules, Reinforce())
+    return (*run.rules, _output(run.task))
+
+
+def _output(task: Any) -> Rule:
+    match task.law:
+        case "bernoulli":
+            return Reinforce()
+        case "softmax":
+            return Softmax(temperature=getattr(task, "temperature", 1.0))
+    return Gaussian(variance=task.action_variance)
 
 
 def root_keys(seed: int) -> tuple[Key[Array, ""], Key[Array, ""]]:
@@ -37,7 +48,7 @@ def root_keys(seed: int) -> tuple[Key[Array, ""], Key[Array, ""]]:
 
 def init(run: Run) -> Params:
     """The parameters that every engine starts from."""
-    sizes = (run.task.size, *run.hidden, 1)
+    sizes = (run.task.size, *run.hidden, run.task.outputs)
     return _init(layers(run), run.critic, sizes, root_keys(run.seed)[0])
 
 
@@ -60,9 +71,10 @@ def act(
     return tuple(activities)
 
 
-def action(activities: tuple[AbstractActivity, ...]) -> Float[Array, " B"]:
-    """A."""
-    return activities[-1].h[:, 0]
+def action(layers: tuple[Rule, ...], activities: tuple[AbstractActivity, ...]) -> Array:
+    """A: whole numbers [B] of choices, where all bits at 0 are the first choice; or numbers [B, N]."""
+    h = activities[-1].h
+    return h if isinstance(layers[-1], Gaussian) else h.astype(jnp.int32) @ jnp.arange(1, h.shape[1] + 1)
 
 
 def relax(
@@ -99,14 +111,39 @@ def learn(
     r: Float[Array, " B"],
 ) -> Params:
     """The ascent direction of every parameter, from the rewards r."""
-    activities = relax(layers, params, s, activities)
     delta = r - critic.value(params.critic, s) if critic else r
+    signals = [delta if rule.centres_reward else r for rule in layers]
+    of_critic = critic.credit(params.critic, s, delta) if critic else None
+    return Params(_credits(layers, params, s, relax(layers, params, s, activities), signals), of_critic)
+
+
+def eligibility(
+    layers: tuple[Rule, ...],
+    critic: Critic | None,
+    params: Params,
+    s: Float[Array, "1 D"],
+    activities: tuple[AbstractActivity, ...],
+) -> Params:
+    """What one step adds to the traces of learning over time: each credit for δ = 1, and ∇V(s)."""
+    one = jnp.ones(1, s.dtype)
+    of_critic = critic.credit(params.critic, s, one) if critic else None
+    return Params(_credits(layers, params, s, relax(layers, params, s, activities), [one] * len(layers)), of_critic)
+
+
+def _credits(
+    layers: tuple[Rule, ...],
+    params: Params,
+    s: Float[Array, "B D"],
+    activities: tuple[AbstractActivity, ...],
+    signals: Sequence[Float[Array, " B"]],
+) -> tuple[Any, ...]:
+    """The credit of each layer for its signal; messages come down from the output."""
     inputs = (s, *(activity.h for activity in activities[:-1]))
     seen = list(zip(layers, params.layers, inputs, activities, strict=True))
     credits = []
     for i, (rule, p, x, activity) in enumerate(seen):
-        feedback = Feedback((delta if rule.centres_reward else r)[:, None])
+        feedback = Feedback(signals[i][:, None])
         for upper, upper_params, upper_x, upper_activity in reversed(seen[i + 1 :]):
             feedback = upper.below(upper_params, upper_x, upper_activity, feedback)
         credits.append(rule.credit(p, x, activity, feedback))
-    return Params(tuple(credits), critic.credit(params.critic, s, delta) if critic else None)
+    return tuple(credits)

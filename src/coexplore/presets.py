@@ -3,6 +3,7 @@
 from coexplore.fields import refuse
 from coexplore.rules import MapProp, Rule, WeightMax
 from coexplore.run import Run
+from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 # Learning rates of the first hidden layer, the second and the output; no critic. The author's softmax over two actions
@@ -31,10 +32,12 @@ PRESETS: dict[str, dict[str, Run]] = {
 }
 
 
-def base(rule: type[Rule], preset: str | None = None) -> Run:
-    """What flags change: the paper's common setting with this rule, or one of the rule's presets."""
+def base(rule: type[Rule], preset: str | None = None, task: Task | None = None) -> Run:
+    """What flags change: the paper's common setting with this rule on this task, or one of the rule's presets."""
     if preset is None:
-        return Run(rule=rule())  # type: ignore[call-arg]
+        return Run(rule=rule(), task=task or Multiplexer())  # type: ignore[call-arg]
+    if task is not None:
+        raise refuse("preset", preset, "either --preset, which has a task, or --task")
     found = PRESETS.get(rule.name, {})
     if preset not in found:
         raise refuse("preset", preset, f"one that {rule.name} has: {', '.join(found) or 'none'}", found)

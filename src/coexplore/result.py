@@ -64,8 +64,8 @@ class Result:
         frozen = any(bool(np.all((f < 0.01) | (f > 0.99))) for f in firing)
         return frozen and abs(self.last - self.run.task.chance) < 0.05
 
-    def act(self, states: ArrayLike, key: Any) -> NDArray[np.int64]:
-        """One action for each observation [B, D]; `key` is a JAX key or a whole number."""
+    def act(self, states: ArrayLike, key: Any) -> NDArray[Any]:
+        """An action for each observation [B, D]: a whole number, or a row of numbers; `key` is a JAX key or a seed."""
         s = jnp.asarray(np.asarray(states, dtype=np.float32))
         if s.ndim != 2 or s.shape[1] != self.run.task.size:
             raise refuse("states", list(s.shape), f"observations of shape [batch, {self.run.task.size}]")
@@ -75,7 +75,7 @@ class Result:
             key = jax.random.key(key)
         layers = at_the_end(network.layers(self.run))
         activities = network.act(layers, jax.tree.map(jnp.asarray, self.params), s, key)
-        return np.asarray(network.action(activities)).astype(np.int64)
+        return np.asarray(network.action(layers, activities))
 
 
 def at_the_end(tree: Any) -> Any:

@@ -4,48 +4,23 @@ import dataclasses
 import functools
 import hashlib
 import json
-import re
 from typing import Any
 
 from coexplore import fields, rules
 from coexplore.critic import Critic
-from coexplore.fields import Count, FieldError, Number, field, refuse
+from coexplore.fields import Count, FieldError, Number, Units, field, refuse
 from coexplore.rules import Boltzmann, Rule
+from coexplore.tasks.base import Task
+from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
 
-Task = Multiplexer
-TASKS: dict[str, type[Task]] = {Multiplexer.name: Multiplexer}
-
-
-@dataclasses.dataclass(frozen=True)
-class Units:
-    """Units of each hidden layer."""
-
-    help: str
-    allowed: str = "whole numbers of at least 1, such as 64, or 64-32 for two layers"
-
-    def check(self, name: str, value: Any) -> tuple[int, ...]:
-        layers = value if isinstance(value, tuple | list) else (value,)
-        try:
-            layers = tuple(Count("", low=1).check(name, N) for N in layers)
-        except FieldError:
-            layers = ()
-        if not layers:
-            raise refuse(name, value, self.allowed)
-        return layers
-
-    def parse(self, name: str, text: str) -> tuple[int, ...]:
-        if not re.fullmatch(r"[0-9]+(-[0-9]+)*", text):
-            raise refuse(name, text, self.allowed)
-        return self.check(name, [int(N) for N in text.split("-")])
-
-    def show(self, value: Any) -> str:
-        return "-".join(map(str, value))
+TASKS: dict[str, type[Task]] = {Multiplexer.name: Multiplexer, Control.name: Control}
+BY_TASK = ("episodes", "batch")  # whose defaults are the task's
 
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """One learning rate, or one each for the hidden layers, the output and (where there is one) the critic."""
+    """One learning rate, or one for each hidden layer, the output and (where there is one) the critic or its layers."""
 
     help: str
     one: Number = Number("", low=0.0, open_low=True, schedule=True)
@@ -74,9 +49,9 @@ class Run:
     """One training run. Two Runs are equal when their digests are."""
 
     rule: Rule | tuple[Rule, ...] = Boltzmann()
-    task: Task = Multiplexer()
+    task: Any = Multiplexer()  # a Task; each kind has settings of its own
     hidden: Any = field((64,), Units("N, hidden units; 64-32 means two layers"))
-    episodes: int = field(4_000_000, Count("how many episodes to train", low=1, high=2**31 - 1))
+    episodes: Any = field(None, Count("how many episodes to train", low=1, high=2**31 - 1))
     batch: Any = field(None, Count("episodes an update", low=1))
     learning_rate: Any = field(0.005, Rates("α, Adam's step size"))
     critic: Critic | None = Critic()
@@ -88,17 +63,21 @@ class Run:
             raise refuse("task", self.task, "a task such as Multiplexer()")
         if not (self.critic is None or isinstance(self.critic, Critic)):
             raise refuse("critic", self.critic, "a Critic() or None")
-        if self.batch is None:
-            put("batch", self.task.batch)
+        for name in BY_TASK:
+            if getattr(self, name) is None:
+                put(name, getattr(self.task, name))
         for name, spec in fields.specs(self).items():
             put(name, spec.check(FLAGS.get(name, name), getattr(self, name)))
         if self.episodes % self.batch:
             raise refuse("episodes", self.episodes, f"a multiple of the batch, {self.batch}")
         put("rule", self._checked_rule())
-        parts = len(self.hidden) + 1 + (self.critic is not None)
-        if isinstance(self.learning_rate, tuple) and len(self.learning_rate) != parts:
-            of = "each hidden layer, the output" + (" and the critic" if self.critic else "")
-            raise refuse("learning_rate", self.learning_rate, f"one rate, or {parts}: {of}")
+        if not self.task.one_step and not all(rule.centres_reward for rule in self.rules):
+            raise refuse("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
+        layers, critic = self._parts
+        if isinstance(self.learning_rate, tuple) and len(self.learning_rate) - layers not in {min(critic, 1), critic}:
+            of = "each hidden layer, the output" + (" and the critic, or each of its layers" if critic else "")
+            counts = " or ".join(map(str, dict.fromkeys((layers + min(critic, 1), layers + critic))))
+            raise refuse("learning_rate", self.learning_rate, f"one rate, or {counts}: {of}")
 
     def _checked_rule(self) -> Rule | tuple[Rule, ...]:
         layers = self.rule if isinstance(self.rule, tuple) else (self.rule,) * len(self.hidden)
@@ -118,9 +97,17 @@ class Run:
 
     @property
     def learning_rates(self) -> tuple[Any, ...]:
-        """α of each hidden layer, the output and the critic (if there is one)."""
-        parts = len(self.hidden) + 1 + (self.critic is not None)
-        return self.learning_rate if isinstance(self.learning_rate, tuple) else (self.learning_rate,) * parts
+        """α of each hidden layer, the output and each of the critic's layers (if there is one)."""
+        layers, critic = self._parts
+        if not isinstance(self.learning_rate, tuple):
+            return (self.learning_rate,) * (layers + critic)
+        of_layers, of_critic = self.learning_rate[:layers], self.learning_rate[layers:]
+        return of_layers + (of_critic * critic if len(of_critic) == 1 else of_critic)
+
+    @property
+    def _parts(self) -> tuple[int, int]:
+        """How many layers act, the output included, and how many the critic has."""
+        return len(self.hidden) + 1, len(self.critic.widths) + 1 if self.critic else 0
 
     @property
     def updates(self) -> int:
@@ -194,8 +181,9 @@ def _made(data: dict[str, Any], find: Any) -> Any:
 
 def _without_defaults(run: Run) -> dict[str, Any]:
     data = _changed(run)
-    if run.batch == run.task.batch:
-        del data["batch"]
+    for name in BY_TASK:
+        if getattr(run, name) == getattr(run.task, name):
+            del data[name]
     data["rule"] = [_named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else _named(run.rule)
     if (task := _named(run.task)) != {"name": Multiplexer.name}:
         data["task"] = task

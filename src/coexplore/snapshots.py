@@ -66,6 +66,6 @@ def _seen(layers: Any, critic: Any, task: Any, params: network.Params, state: An
     activities = network.act(layers, params, s, key)
     seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
     if critic:
-        delta = task.reward(state, network.action(activities)) - critic.value(params.critic, s)
+        delta = task.reward(state, network.action(layers, activities)) - critic.value(params.critic, s)
         seen["critic_error"] = jnp.sqrt(jnp.mean(jnp.square(delta)))
     return seen

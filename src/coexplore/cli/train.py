@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coexplore import engines, rules
+from coexplore.choices import Layers, TaskName
 from coexplore.cli.parser import Parser, folder, studied
 from coexplore.fields import FieldError, Spec, Switch, refuse
 from coexplore.files import write
@@ -22,6 +23,8 @@ from coexplore.result import Result, by_setting
 from coexplore.run import TASKS, Run
 from coexplore.stats import summary
 from coexplore.study import Study
+from coexplore.tasks.base import Task
+from coexplore.tasks.multiplexer import Multiplexer
 
 
 def list_command(words: list[str]) -> int:
@@ -58,11 +61,8 @@ def train_command(words: list[str]) -> int:
     rest = words[len(names) :]
     if rest[:1] in (["-h"], ["--help"]) and not names:
         names = ["boltzmann"]  # the flags of one rule, as an example
-    if not names:
-        raise refuse("rule", words[0] if words else "", f"one of {', '.join(rules.known())} after `train`")
-    chosen = [rules.find(name) for name in dict.fromkeys(names)]
-    options = _options(names, {k: v for rule in chosen for k, v in flags(rule).items()}, rest)
-    runs = [run for rule in chosen for run in _runs(rule, options)]
+    options = read(names, rest)
+    runs = described_runs(names, options)
     for run in runs:
         engines.choose(run, options["engine"])
     out = None if options["out"] is None else folder("out", options["out"], "results.json")
@@ -75,11 +75,43 @@ def train_command(words: list[str]) -> int:
     return 1 if done.failures else 0
 
 
+def read(names: list[str], words: list[str]) -> dict[str, Any]:
+    """The options; which flags there are depends on the rules, the layers, the task and the preset."""
+    first = {name: _values(words, f"--{name}") for name in ("layers", "task", "preset")}
+    if bool(names) == bool(first["layers"]):
+        raise refuse("rule", " ".join(names), f"one of {', '.join(rules.known())} after `train`, or else --layers")
+    chosen = {rules.find(name) for name in names}
+    chosen |= {type(rule) for text in first["layers"] for rule in Layers().parse("layers", text)}
+    tasks = [type(TaskName().parse("task", text)) for text in first["task"]]
+    tasks += [type(base(rule, text).task) for text in first["preset"] for rule in chosen]
+    return _options(names, flags(sorted(chosen, key=lambda rule: rule.name), tasks or (Multiplexer,)), words)
+
+
+def _values(words: list[str], flag: str) -> list[str]:
+    """What follows the flag."""
+    after = words[words.index(flag) + 1 :] if flag in words else []
+    return list(itertools.takewhile(lambda word: not word.startswith("-"), after))
+
+
+def described_runs(names: list[str], options: dict[str, Any]) -> list[Run]:
+    """The grid; settings that only another rule or another task has do not concern a run."""
+    found = [rules.find(name) for name in dict.fromkeys(names)] or [type(layers[0]) for layers in options["layers"]]
+    tasks = options["task"] or [None]
+    return list(dict.fromkeys(run for rule in found for task in tasks for run in _runs(rule, task, options)))
+
+
+def _runs(rule: type[rules.Rule], task: Task | None, options: dict[str, Any]) -> list[Run]:
+    start = base(rule, options["preset"], task)
+    of_layers = {type(one) for layers in options["layers"] or () for one in layers}
+    known = flags({rule, *of_layers}, [type(start.task)])
+    return grid(start, **{name: options[name] for name in known if options[name] is not None and name != "task"})
+
+
 def _options(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[str, Any]:
     parser = Parser(f"train {' '.join(names)}")
     for name, spec in specs.items():
         about = f"{spec.help}: {spec.allowed}".replace("%", "%%")
-        bare = "*" if isinstance(spec, Switch) else "+"  # a switch alone means yes
+        bare = "*" if isinstance(getattr(spec, "one", spec), Switch) else "+"  # a switch alone means yes
         parser.add_argument(f"--{dashed(name)}", nargs=bare, metavar="VALUE", help=about, dest=name)
     parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
     parser.add_argument("--seeds", metavar="COUNT", help="train seeds 0 to COUNT − 1")
@@ -98,12 +130,6 @@ def _options(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict
             raise refuse("seeds", options["seeds"], "either --seed or --seeds")
         options["seed"] = list(range(options["seeds"]))
     return options
-
-
-def _runs(rule: type[rules.Rule], options: dict[str, Any]) -> list[Run]:
-    """The grid of one rule; settings that only another rule has do not concern it."""
-    axes = {name: options[name] for name in flags(rule) if options[name] is not None}
-    return list(dict.fromkeys(grid(base(rule, options["preset"]), **axes)))
 
 
 def _write(done: Study, out: Path | None, as_json: bool) -> None:

@@ -19,6 +19,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
+from coexplore.critic import CriticParams
 from coexplore.fields import Linear
 from coexplore.network import Params
 from coexplore.result import Result, bin_sizes, bins
@@ -195,7 +196,7 @@ def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params
     state = now.task.sample(now.batch, state_key)
     s = now.task.observe(state)
     activities = network.act(now.layers, params, s, act_key)
-    r = now.task.reward(state, network.action(activities))
+    r = now.task.reward(state, network.action(now.layers, activities))
     credit = network.learn(now.layers, now.critic, params, s, activities, r)
     return *_ascend(params, moments, credit, now.rates), Draws(s, activities, r)
 
@@ -209,7 +210,15 @@ def _ascend(params: Params, moments: Any, credit: Params, rates: tuple[Any, ...]
         return jax.tree.map(lambda p, dp: p + rate * dp, part, step)
 
     layers = tuple(map(climb, params.layers, steps.layers, rates))
-    return Params(layers, climb(params.critic, steps.critic, rates[-1])), moments
+    if params.critic is None:
+        return Params(layers, None), moments
+    first, *deeper, last = rates[len(layers) :]
+    of_critic = CriticParams(
+        climb(params.critic.hidden, steps.critic.hidden, first),
+        climb(params.critic.output, steps.critic.output, last),
+        tuple(map(climb, params.critic.deeper, steps.critic.deeper, deeper)),
+    )
+    return Params(layers, of_critic), moments
 
 
 def _update_group(program: Program, keys: Any, U: Any, training: Training) -> tuple[Training, Draws]:

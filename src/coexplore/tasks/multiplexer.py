@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 import jax
 from jaxtyping import Array, Bool, Key
 
-from coexplore.fields import Checked, choice, count
+from coexplore.fields import choice, count
+from coexplore.tasks.base import Task
 
 
-class Multiplexer(Checked):
+class Multiplexer(Task):
     name: ClassVar[str] = "multiplexer"
     title: ClassVar[str] = "k-bit multiplexer, one step, reward for naming the addressed bit"
     batch: ClassVar[int] = 16
+    episodes: ClassVar[int] = 4_000_000
 
     bits: int = count(4, "k, address bits", low=1, high=6)
     encoding: str = choice("signed", "inputs −1/+1 or 0/1", options=("signed", "binary"))
@@ -24,6 +26,14 @@ class Multiplexer(Checked):
     def size(self) -> int:
         """k + 2ᵏ, the length of an observation."""
         return self.bits + 2**self.bits
+
+    @property
+    def law(self) -> str:
+        return "bernoulli"
+
+    @property
+    def outputs(self) -> int:
+        return 1
 
     @property
     def chance(self) -> float:

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from coexplore import network
+from coexplore.engines import fused
 from coexplore.fields import Linear
 from coexplore.result import Result, bin_sizes, bins
 from coexplore.rules import Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
@@ -53,18 +54,12 @@ def missing() -> str | None:
 
 
 def supports(run: Run) -> str | None:
-    rule = run.rules[0]
-    if len(run.hidden) > 1:
-        return "it takes one hidden layer"
-    if type(rule) not in RULES:
-        return f"it has no {rule.name}"
-    if isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity):
-        return "its boltzmann samples synchronously and has no negative phase"
-    if isinstance(rule, StraightThrough) and rule.slope != "sigmoid":
-        return "its ste has no identity slope"
-    if max(run.hidden[0], run.critic.width if run.critic else 1) > MOST_UNITS or run.batch > MOST_BATCH:
+    if type(run.rules[0]) not in RULES:
+        return f"it has no {run.rules[0].name}"
+    widest = max(run.hidden[0], *(run.critic.widths if run.critic else (1,)))
+    if widest > MOST_UNITS or run.batch > MOST_BATCH:
         return f"it takes at most {MOST_UNITS} units and batches of {MOST_BATCH}"
-    return None
+    return fused.refused(run)
 
 
 def groups(runs: list[Run]) -> list[list[Run]]:

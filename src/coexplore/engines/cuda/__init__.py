@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from coexplore import network
+from coexplore.engines import fused
 from coexplore.engines.cuda import device
 from coexplore.engines.cuda.layout import (
     BATCH,
@@ -31,7 +32,7 @@ from coexplore.engines.cuda.layout import (
     unpack,
 )
 from coexplore.result import Result, bin_sizes, bins
-from coexplore.rules import Boltzmann, Reinforce, StraightThrough
+from coexplore.rules import Boltzmann, Reinforce
 from coexplore.run import Run
 
 ARRAYS = ("weights", "first", "second", "curve")  # what training changes
@@ -62,13 +63,12 @@ def missing() -> str | None:
 
 
 def supports(run: Run) -> str | None:
-    rule, width = run.rules[0], run.critic.width if run.critic else 0
-    phases = isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity)
+    reason = fused.refused(run)
+    if reason is not None:
+        return reason
+    rule, width = run.rules[0], max(run.critic.widths) if run.critic else 0
     refused = {
-        "it takes one hidden layer": len(run.hidden) > 1,
         f"it has no {rule.name}": type(rule) not in FAMILIES,
-        "its boltzmann samples synchronously and has no negative phase": phases,
-        "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
         f"it takes at most {MOST_BITS} address bits": run.task.bits > MOST_BITS,

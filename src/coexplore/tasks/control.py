@@ -1,0 +1,108 @@
+"""Any Gymnasium environment as a task: episodes of many steps, the reward of each step and the TD error to learn from.
+
+    δ = r + γ V(s′) − V(s), where V(s′) counts as 0 if the episode has terminated (but not if it was cut short)
+
+Observations are flattened to numbers; actions are one of several (softmax) or numbers (gaussian).
+"""
+
+import functools
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from coexplore.fields import FieldError, Text, choice, count, field, number, refuse
+from coexplore.tasks.base import Task
+
+
+class Control(Task):
+    name: ClassVar[str] = "control"
+    title: ClassVar[str] = "any Gymnasium environment by its own name, such as CartPole-v1; episodes of many steps"
+    batch: ClassVar[int] = 1
+    episodes: ClassVar[int] = 1000
+    one_step: ClassVar[bool] = False
+
+    env: str = field("CartPole-v1", Text("the environment", r"[\w.-]+(/[\w.-]+)?", "a name that Gymnasium knows"))
+    discount: Any = number(0.98, "γ, what a reward is worth one step later", low=0.0, high=1.0)
+    actor_trace: Any = number(0.8, "λ of the actor's eligibility traces", low=0.0, high=1.0)
+    critic_trace: Any = number(0.8, "λ of the critic's eligibility traces", low=0.0, high=1.0)
+    scaling: str = choice(
+        "running", "observations as they are, or centred and scaled as seen so far", options=("none", "running")
+    )
+    truncation: str = choice(
+        "bootstrap",
+        "an episode cut short: V(s′) still counts, or its last step teaches nothing",
+        options=("bootstrap", "ignore"),
+    )
+    temperature: Any = number(1.0, "τ of the softmax over actions", low=0.0, open_low=True)
+    action_variance: Any = number(0.1, "variance of actions that are numbers", low=0.0, open_low=True)
+    reward_limit: Any = number(0.0, "rewards are learned from up to this size; 0: as they are", low=0.0)
+    anneal: int = count(0, "steps after which schedules are at their end; 0: with the last episode")
+
+    @property
+    def size(self) -> int:
+        return spaces(self.env).size
+
+    @property
+    def law(self) -> str:
+        return "gaussian" if spaces(self.env).choices is None else "softmax"
+
+    @property
+    def outputs(self) -> int:
+        found = spaces(self.env)
+        return found.numbers if found.choices is None else found.choices - 1
+
+    @property
+    def missing(self) -> str | None:
+        """Why the environment cannot be made here."""
+        try:
+            spaces(self.env)
+        except FieldError as error:
+            return str(error)
+        return None
+
+
+class Spaces(NamedTuple):
+    size: int  # of an observation
+    choices: int | None  # how many actions there are, if they can be counted
+    numbers: int  # how many numbers an action is, if not
+
+
+def environments() -> list[str]:
+    """The names that Gymnasium knows, those of `coexplore` among them."""
+    import gymnasium
+
+    return list(gymnasium.registry)
+
+
+def make(env: str) -> Any:
+    """The environment. A name that says what to import is refused: a file with results may have brought it."""
+    import gymnasium
+
+    try:
+        return gymnasium.make(env, disable_env_checker=True)
+    except gymnasium.error.NameNotFound:
+        known = "an environment that Gymnasium knows; import the package that brings it"
+        raise refuse("env", env, known, environments()) from None
+    except gymnasium.error.DependencyNotInstalled as error:
+        hint = "; pip install 'coexplore[box2d]'" if "box2d" in str(error).lower() else ""
+        raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}{hint}") from None
+    except gymnasium.error.Error as error:
+        raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}") from None
+
+
+@functools.cache
+def spaces(env: str) -> Spaces:
+    from gymnasium.spaces import Box, Discrete, flatdim
+
+    made = make(env)
+    try:
+        seen, acts = made.observation_space, made.action_space
+        if not seen.is_np_flattenable:
+            raise refuse("env", env, f"observations that are numbers of a fixed count, not {seen}")
+        if isinstance(acts, Discrete) and acts.n > 1:
+            return Spaces(flatdim(seen), int(acts.n), 0)
+        if isinstance(acts, Box) and np.issubdtype(acts.dtype, np.floating):
+            return Spaces(flatdim(seen), None, flatdim(acts))
+        raise refuse("env", env, f"actions that are choices or numbers, not {acts}")
+    finally:
+        made.close()
