@@ -22,7 +22,7 @@ def optimised(monkeypatch):
     """For tests that train long on the xla engine: their unoptimised code takes longer to run than to optimise."""
     from coexplore.engines import xla  # not at the top, where jaxtyping's hook is not yet in place
 
-    options = {**xla._options, "xla_backend_optimization_level": 1}
+    options = {**xla.OPTIONS, "xla_backend_optimization_level": 1}
     monkeypatch.setattr(xla, "_advance", jax.jit(xla._updates, compiler_options=options))
 
 

@@ -1,5 +1,6 @@
 """The critic V(s): a network of deterministic units that estimates E[R | S = s], trained by backprop."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
@@ -16,6 +17,16 @@ class CriticParams(eqx.Module):
     hidden: Affine
     output: Affine
     deeper: tuple[Affine, ...] = ()  # hidden layers above the first
+
+    @property
+    def layers(self) -> tuple[Affine, ...]:
+        """From the first to the output."""
+        return (self.hidden, *self.deeper, self.output)
+
+    @classmethod
+    def of(cls, layers: Iterable[Affine]) -> "CriticParams":
+        hidden, *deeper, output = layers
+        return cls(hidden, output, tuple(deeper))
 
 
 class Critic(Checked):

@@ -1,13 +1,69 @@
-"""Whole settings by name: what the author of a rule trained with, where that is not the paper's common setting."""
+"""Whole settings by name: what the author of a rule trained with, where that is not the paper's common setting.
 
-from coexplore.fields import refuse
-from coexplore.rules import MapProp, Rule, WeightMax
+Learning rates are those of the first hidden layer, the second and the output, then of the critic's layers.
+"""
+
+from typing import Any
+
+from coexplore.critic import Critic
+from coexplore.fields import Linear, refuse
+from coexplore.rules import MapProp, Reinforce, Rule, WeightMax
 from coexplore.run import Run
 from coexplore.tasks.base import Task
+from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
 
-# Learning rates of the first hidden layer, the second and the output; no critic. The author's softmax over two actions
-# with one logit fixed at zero is our Bernoulli output unit.
+CRITIC = Critic(activation="softplus", width=(64, 32))
+
+
+def _control(rule: Any, env: str, episodes: int, actor: Any, critic: Any, **settings: Any) -> Run:
+    """The author's way: observations as they are, an episode cut short teaches nothing at its end."""
+    task = Control(env=env, scaling="none", truncation="ignore", **settings)
+    return Run(rule=rule, task=task, hidden=(64, 32), episodes=episodes, learning_rate=(*actor, *critic), critic=CRITIC)
+
+
+def _map_prop(actor: tuple[float, float], env: str, episodes: int, rates: Any, critic: Any, **settings: Any) -> Run:
+    """The author's critic learned by MAP propagation too; ours learns by backprop."""
+    rule = tuple(MapProp(variance=v) for v in actor)
+    return _control(rule, env, episodes, rates, critic, **settings)
+
+
+def _falling(starts: tuple[float, ...], stops: tuple[float, ...]) -> tuple[Any, ...]:
+    return tuple(start if start == stop else Linear(start, stop) for start, stop in zip(starts, stops, strict=True))
+
+
+def _tenth(*starts: float) -> tuple[Any, ...]:
+    return _falling(starts, tuple(start / 10 for start in starts))
+
+
+_CARTPOLE = (
+    _falling((0.02, 2e-4, 2e-5), (2e-4, 2e-6, 2e-7)),
+    _falling((0.04, 4e-5, 4e-6), (0.004, 4e-5, 4e-6)),
+)
+_MAP_CARTPOLE = (_falling((0.01, 1e-5, 1e-6), (0.001, 1e-6, 1e-8)), _tenth(0.02, 2e-5, 2e-6))
+
+
+def _weight_max(rule: Rule) -> dict[str, Run]:
+    """Weight Maximization's settings for environments, with this rule in both layers."""
+    traces = {"actor_trace": 0.0, "critic_trace": 0.8}
+    return {
+        "cartpole": _control(rule, "CartPole-v1", 1000, *_CARTPOLE, anneal=50_000, **traces),
+        "acrobot": _control(
+            rule, "Acrobot-v1", 1000, _tenth(0.1, 1e-3, 1e-4), (0.01, 1e-5, 1e-6), anneal=1_000_000, **traces
+        ),
+        "lunar-lander": _control(
+            rule,
+            "LunarLander-v3",
+            3000,
+            (0.08, 8e-4, 8e-5),
+            (0.02, 2e-5, 2e-6),
+            actor_trace=0.0,
+            critic_trace=0.9,
+            temperature=2.0,
+        ),
+    }
+
+
 PRESETS: dict[str, dict[str, Run]] = {
     MapProp.name: {
         "author": Run(
@@ -17,7 +73,48 @@ PRESETS: dict[str, dict[str, Run]] = {
             batch=128,
             learning_rate=(0.04, 4e-5, 4e-6),
             critic=None,
-        )
+        ),
+        "cartpole": _map_prop(
+            (0.03, 0.1),
+            "CartPole-v1",
+            1000,
+            *_MAP_CARTPOLE,
+            temperature=2.0,
+            actor_trace=0.95,
+            critic_trace=0.95,
+            anneal=50_000,
+        ),
+        "acrobot": _map_prop(
+            (0.03, 0.1),
+            "Acrobot-v1",
+            500,
+            *_MAP_CARTPOLE,
+            temperature=4.0,
+            actor_trace=0.97,
+            critic_trace=0.97,
+            anneal=100_000,
+        ),
+        "lunar-lander": _map_prop(
+            (0.06, 0.2),
+            "LunarLander-v3",
+            2500,
+            (0.004, 4e-6, 4e-8),
+            (0.01, 1e-5, 1e-7),
+            temperature=8.0,
+            actor_trace=0.97,
+            critic_trace=0.97,
+        ),
+        "mountain-car": _map_prop(
+            (0.03, 0.1),
+            "MountainCarContinuous-v0",
+            500,
+            (0.004, 4e-6, 4e-8),
+            (0.01, 1e-5, 1e-6),
+            action_variance=0.5,
+            reward_limit=5.0,
+            actor_trace=0.97,
+            critic_trace=0.97,
+        ),
     },
     WeightMax.name: {
         "author": Run(
@@ -27,8 +124,10 @@ PRESETS: dict[str, dict[str, Run]] = {
             batch=1,
             learning_rate=(0.01, 0.001, 0.0001),
             critic=None,
-        )
+        ),
+        **_weight_max(WeightMax()),
     },
+    Reinforce.name: _weight_max(Reinforce()),
 }
 
 

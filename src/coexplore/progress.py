@@ -34,6 +34,10 @@ class Shown:
         now = "" if reward is None else f"reward {reward:+.2f} {self.bars.tasks[task].speed or 0:>9,.0f} episodes/s"
         self.bars.update(task, advance=episodes, now=now)
 
+    def say(self, line: str) -> None:
+        """A line above the bars."""
+        self.bars.console.print(f"coexplore: {line}", highlight=False, soft_wrap=True)
+
     def ended(self) -> None:
         """One more run is finished."""
         self.done += 1

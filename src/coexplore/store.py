@@ -141,7 +141,8 @@ def decoded(path: Path, about: Any, tensors: dict[str, np.ndarray], provenance: 
         params = {name.removeprefix(PARAMS): x for name, x in tensors.items() if name.startswith(PARAMS)}
         snapshots = {name.removeprefix(SNAPSHOTS): x for name, x in tensors.items() if name.startswith(SNAPSHOTS)}
         curve, engine = tensors[CURVE], str(about["engine"])
-        return Result(run, engine, curve, _params(run, params) if params else None, provenance, snapshots)
+        can_act = params and not getattr(run.task, "missing", None)  # an environment may not be installed here
+        return Result(run, engine, curve, _params(run, params) if can_act else None, provenance, snapshots)
     except FieldError as error:
         raise StoreError(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

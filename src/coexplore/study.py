@@ -74,6 +74,8 @@ def study(
     if store is not None:
         announce(Path(store), distinct)
     with shown(runs, progress) as show:
+        for line in dict.fromkeys(filter(None, map(engines.caution, distinct, chosen.values()))):
+            show.say(line)
         training = Training(engine, None if store is None else Store(store), show)
         kept = training.found(distinct)
         _trained(training, {run: name for run, name in chosen.items() if run not in kept}, show, threads or _cores())

@@ -118,7 +118,7 @@ class Training:
                 return
             updates = group.chunk()
             for run, reward in zip(runs, group.state.reward, strict=True):
-                self.show.advance(run, updates * run.batch, float(reward))
+                self.show.advance(run, updates * run.batch, None if np.isnan(reward) else float(reward))
         self._end(name, group.results(), (time.perf_counter() - began) / len(runs))
 
     def _end(self, name: str, results: Sequence[Result], seconds: float) -> None:
@@ -150,8 +150,13 @@ class Group:
         return self.state.done
 
     def look(self) -> None:
-        """Take a snapshot of every run, if this is a moment for one and it has not been taken."""
-        if self.done in self.moments and (not self.seen[0] or self.seen[0][-1]["updates"] < self.done):
+        """Take a snapshot of every run, if this is a moment for one and it has not been taken; environments have no
+        states that one could choose to look at."""
+        if (
+            self.runs[0].task.one_step
+            and self.done in self.moments
+            and (not self.seen[0] or self.seen[0][-1]["updates"] < self.done)
+        ):
             done = [self.done] * len(self.runs)
             taken = map if len(self.runs) == 1 else SIDE_BY_SIDE.map
             for seen, one in zip(

@@ -76,7 +76,7 @@ def missing() -> str | None:
 
 
 def supports(run: Run) -> str | None:
-    return None
+    return None if run.task.one_step else "it has no environments"
 
 
 def usual_width() -> int:
@@ -94,12 +94,12 @@ def groups(runs: list[Run]) -> list[list[Run]]:
 def start(runs: list[Run], width: int | None = None) -> State:
     width = width or usual_width()
     padded = [*runs, *[runs[-1]] * (width - len(runs))]
-    params = _stack([network.init(run) for run in padded])
+    params = stack([network.init(run) for run in padded])
     zero = jnp.asarray(0, jnp.int32)
     training = Training(params, _moments(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero)
-    program = _stack([_program(run) for run in padded])
+    programs = stack([program(run) for run in padded])
     keys = jnp.stack([network.root_keys(run.seed)[1] for run in padded])
-    return State(tuple(runs), program, keys, training, np.full(len(runs), np.nan))
+    return State(tuple(runs), programs, keys, training, np.full(len(runs), np.nan))
 
 
 _compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
@@ -166,14 +166,19 @@ def update_with_draws(state: State) -> tuple[State, Draws]:
     return dataclasses.replace(state, training=training), draws
 
 
-def _program(run: Run) -> Program:
+def program(run: Run) -> Program:
     numbers = (network.layers(run), run.critic, run.task, run.learning_rates)
     layers, critic, task, rates = jax.tree.map(_schedule, numbers, is_leaf=_is_schedule)
     return Program(layers, critic, task, rates, run.batch)
 
 
 def _shape(run: Run) -> Any:
-    return jax.tree.structure(_program(run)), run.hidden, run.updates
+    return jax.tree.structure(program(run)), run.hidden, run.updates
+
+
+def at(program: Program, progress: Any) -> Any:
+    """The numbers that hold at this point of the training."""
+    return jax.tree.map(lambda x: x.at(progress), program, is_leaf=_is_schedule)
 
 
 def _is_schedule(x: Any) -> bool:
@@ -185,13 +190,13 @@ def _schedule(x: Any) -> Linear:
     return x if isinstance(x, Linear) else Linear(x, x)
 
 
-def _stack(trees: list[Any]) -> Any:
+def stack(trees: list[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves), jnp.float32), *trees)
 
 
 def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
     """One update of one run: sample S, draw H and A, observe R, give credit, step."""
-    now = jax.tree.map(lambda x: x.at(progress), program, is_leaf=_is_schedule)
+    now = at(program, progress)
     state_key, act_key = jax.random.split(key)
     state = now.task.sample(now.batch, state_key)
     s = now.task.observe(state)
@@ -212,13 +217,8 @@ def _ascend(params: Params, moments: Any, credit: Params, rates: tuple[Any, ...]
     layers = tuple(map(climb, params.layers, steps.layers, rates))
     if params.critic is None:
         return Params(layers, None), moments
-    first, *deeper, last = rates[len(layers) :]
-    of_critic = CriticParams(
-        climb(params.critic.hidden, steps.critic.hidden, first),
-        climb(params.critic.output, steps.critic.output, last),
-        tuple(map(climb, params.critic.deeper, steps.critic.deeper, deeper)),
-    )
-    return Params(layers, of_critic), moments
+    of_critic = map(climb, params.critic.layers, steps.critic.layers, rates[len(layers) :])
+    return Params(layers, CriticParams.of(of_critic)), moments
 
 
 def _update_group(program: Program, keys: Any, U: Any, training: Training) -> tuple[Training, Draws]:
@@ -246,7 +246,7 @@ def _updates(program: Program, keys: Any, U: Any, training: Training, n: Any) ->
 
 
 # The arithmetic of one update is small: threads inside it would cost more than they give.
-_options = {"xla_cpu_multi_thread_eigen": False}
+OPTIONS = {"xla_cpu_multi_thread_eigen": False}
 _moments = jax.jit(jax.vmap(ADAM.init))
-_advance = jax.jit(_updates, compiler_options=_options)
-_one_update = jax.jit(_update_group, compiler_options=_options)
+_advance = jax.jit(_updates, compiler_options=OPTIONS)
+_one_update = jax.jit(_update_group, compiler_options=OPTIONS)

@@ -1,0 +1,147 @@
+"""The environments of one run, stepped in Python beside its agent, and how they are brought back after an interruption.
+
+Every reset has a seed of its own, so that an episode is its seed and its actions: a checkpoint keeps those of the
+episodes under way, and plays them again.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from coexplore.result import bin_sizes, bins
+from coexplore.run import Run
+from coexplore.tasks.control import make, spaces
+
+
+class World:
+    """One environment: numbers in, numbers out."""
+
+    def __init__(self, run: Run, place: int) -> None:
+        from gymnasium.spaces import Box, flatten
+
+        self.env, self.run, self.place, self.episode = make(run.task.env), run, place, 0
+        seen, acts = self.env.observation_space, self.env.action_space
+        self.flat: Any = np.ravel if isinstance(seen, Box) else functools.partial(flatten, seen)
+        self.counted = spaces(run.task.env).choices is not None
+        self.first = int(acts.start) if self.counted else 0
+        self.acts = acts
+
+    def reset(self) -> np.ndarray:
+        seed = np.random.SeedSequence((self.run.seed, self.place, self.episode)).generate_state(1)[0]
+        o, _ = self.env.reset(seed=int(seed))
+        self.actions: list[Any] = []
+        self.total = 0.0
+        return self.flat(o)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
+        self.actions.append(action)
+        o, r, terminated, truncated, _ = self.env.step(self.taken(action))
+        self.total += float(r)
+        return self.flat(o), float(r), bool(terminated), bool(truncated) and not terminated
+
+    def taken(self, action: np.ndarray) -> Any:
+        """The network's action as the environment wants it: numbers are kept within its limits."""
+        if self.counted:
+            return self.first + int(action)
+        return np.clip(action.reshape(self.acts.shape), self.acts.low, self.acts.high).astype(self.acts.dtype)
+
+
+def answer_size(run: Run) -> int:
+    """An observation, the one to act on next, the reward, terminated, truncated, and how far schedules are."""
+    return 2 * run.task.size + 4
+
+
+class Worlds:
+    """The environments of a run, their answers (a row each, see `answer_size`), and the returns of its episodes."""
+
+    def __init__(self, run: Run, answers: np.ndarray, saved: dict[str, np.ndarray] | None = None) -> None:
+        self.run, self.answers, self.worlds = run, answers, [World(run, place) for place in range(run.batch)]
+        self.sums, self.steps, self.episodes = np.zeros(bins(run.updates)), 0, 0
+        self.recent: list[float] = []  # returns since somebody last looked
+        self.finished = False
+        D = run.task.size
+        self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
+        if saved is None:
+            self.start[:] = [world.reset() for world in self.worlds]
+        else:
+            self._replay(saved)
+
+    @property
+    def progress(self) -> float:
+        """How far schedules are: over `anneal` steps, or over the run's episodes."""
+        anneal = self.run.task.anneal
+        return min(1.0, self.steps / anneal) if anneal else min(1.0, self.episodes / self.run.episodes)
+
+    @property
+    def updates(self) -> int:
+        return self.episodes // self.run.batch
+
+    @property
+    def curve(self) -> np.ndarray:
+        sizes = bin_sizes(self.run.updates) * self.run.batch
+        return (self.sums / sizes).astype(np.float32)
+
+    def step(self, actions: np.ndarray) -> None:
+        """Take the actions; where an episode ends, begin the next."""
+        for b, world in enumerate(self.worlds):
+            if self.finished:
+                return
+            self.steps += 1
+            after, r, terminated, truncated = world.step(actions[b])
+            self.after[b] = self.start[b] = after
+            if terminated or truncated:
+                self._ended(world.total)
+                world.episode += 1
+                self.start[b] = world.reset()
+            self.rest[b] = r, terminated, truncated, self.progress
+
+    def _ended(self, total: float) -> None:
+        self.sums[self.updates * len(self.sums) // self.run.updates] += total
+        self.recent.append(total)
+        self.episodes += 1
+        self.finished = self.episodes >= self.run.episodes
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Enough to go on: the seeds follow from the counts of episodes."""
+        counts = np.array([self.steps, self.episodes, *(world.episode for world in self.worlds)])
+        under_way = {f"world.actions.{b}": np.array(world.actions) for b, world in enumerate(self.worlds)}
+        kept = {"world.sums": self.sums.copy(), "world.answers": self.answers.copy(), "world.counts": counts}
+        return {**kept, **under_way}
+
+    def _replay(self, saved: dict[str, np.ndarray]) -> None:
+        self.sums = saved["world.sums"].copy()
+        self.steps, self.episodes, *episodes = map(int, saved["world.counts"])
+        self.finished = self.episodes >= self.run.episodes
+        self.answers[:] = saved["world.answers"]
+        for b, (world, episode) in enumerate(zip(self.worlds, episodes, strict=True)):
+            world.episode = episode
+            o = world.reset()
+            for action in saved[f"world.actions.{b}"]:
+                o, *_ = world.step(action)
+            if not np.array_equal(np.asarray(o, np.float32), self.start[b]):
+                raise RuntimeError(f"{self.run.task.env} did not repeat itself; remove the checkpoint to start anew")
+
+
+@functools.cache
+def replayable(env: str) -> bool:
+    """Whether the same seed and the same actions give the same episode, in this environment and in a fresh one."""
+    one, other = make(env), make(env)
+    try:
+        first = _played(one, seed=1)
+        _played(one, seed=2)  # what came before must not matter
+        return first == _played(one, seed=1) == _played(other, seed=1)
+    finally:
+        one.close()
+        other.close()
+
+
+def _played(env: Any, seed: int, steps: int = 200) -> list[Any]:
+    env.action_space.seed(seed)
+    history: list[Any] = [np.asarray(env.reset(seed=seed)[0], dtype=object).tolist()]
+    for _ in range(steps):
+        o, r, terminated, truncated, _ = env.step(env.action_space.sample())
+        history.append((np.asarray(o, dtype=object).tolist(), float(r), bool(terminated), bool(truncated)))
+        if terminated or truncated:
+            break
+    return history
