@@ -107,7 +107,7 @@ class Training:
             self.show.advance(run, group.done * run.batch, None)
         kept = time.perf_counter()
         while True:
-            if self.store:
+            if self.store and runs[0].task.one_step:  # an environment has no states to look at as one likes
                 group.look()
             if group.done == runs[0].updates:
                 break
@@ -150,13 +150,8 @@ class Group:
         return self.state.done
 
     def look(self) -> None:
-        """Take a snapshot of every run, if this is a moment for one and it has not been taken; environments have no
-        states that one could choose to look at."""
-        if (
-            self.runs[0].task.one_step
-            and self.done in self.moments
-            and (not self.seen[0] or self.seen[0][-1]["updates"] < self.done)
-        ):
+        """Take a snapshot of every run, if this is a moment for one and it has not been taken."""
+        if self.done in self.moments and (not self.seen[0] or self.seen[0][-1]["updates"] < self.done):
             done = [self.done] * len(self.runs)
             taken = map if len(self.runs) == 1 else SIDE_BY_SIDE.map
             for seen, one in zip(

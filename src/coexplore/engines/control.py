@@ -32,6 +32,7 @@ from coexplore.engines.worlds import Worlds, answer_size, replayable
 from coexplore.network import Params
 from coexplore.result import Result
 from coexplore.run import Run
+from coexplore.tasks.control import Control
 
 WIDTH = 5  # runs that share a step
 SECONDS = 0.4  # after which `advance` comes back, whatever it was asked for: episodes may be long
@@ -103,7 +104,7 @@ def caution(run: Run) -> str | None:
 def groups(runs: list[Run]) -> list[list[Run]]:
     shapes = defaultdict(list)
     for run in runs:
-        shapes[jax.tree.structure(xla.program(run)), run.task.env, run.hidden, run.updates].append(run)
+        shapes[jax.tree.structure(_program(run)), run.task.env, run.hidden, run.updates].append(run)
     return [same[i : i + WIDTH] for same in shapes.values() for i in range(0, len(same), WIDTH)]
 
 
@@ -117,7 +118,7 @@ def start(runs: list[Run]) -> State:
 def _prepared(runs: list[Run]) -> State:
     """Everything but the worlds."""
     padded = [*runs, *[runs[-1]] * (WIDTH - len(runs))]
-    program = xla.stack([xla.program(run) for run in padded])
+    program = xla.stack([_program(run) for run in padded])
     agents = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[_agent(run) for run in padded])
     return State(
         runs=tuple(runs),
@@ -195,6 +196,11 @@ def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
 def _act(state: State) -> None:
     """Let every agent learn from what its environments answered, and draw its next actions."""
     state.agents, state.actions = state.step(state.program, state.keys, state.agents, state.answers.copy())
+
+
+def _program(run: Run) -> xla.Program:
+    """What is compiled depends neither on the environment nor on what its worlds keep track of."""
+    return xla.program(run, dataclasses.replace(run.task, env=Control.name, anneal=0))
 
 
 def _agent(run: Run) -> Agent:

@@ -34,13 +34,13 @@ class World:
         self.total = 0.0
         return self.flat(o)
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool]:
         self.actions.append(action)
         o, r, terminated, truncated, _ = self.env.step(self.taken(action))
         self.total += float(r)
         return self.flat(o), float(r), bool(terminated), bool(truncated) and not terminated
 
-    def taken(self, action: np.ndarray) -> Any:
+    def taken(self, action: Any) -> Any:
         """The network's action as the environment wants it: numbers are kept within its limits."""
         if self.counted:
             return self.first + int(action)

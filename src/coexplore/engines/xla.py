@@ -166,8 +166,8 @@ def update_with_draws(state: State) -> tuple[State, Draws]:
     return dataclasses.replace(state, training=training), draws
 
 
-def program(run: Run) -> Program:
-    numbers = (network.layers(run), run.critic, run.task, run.learning_rates)
+def program(run: Run, task: Any = None) -> Program:
+    numbers = (network.layers(run), run.critic, task or run.task, run.learning_rates)
     layers, critic, task, rates = jax.tree.map(_schedule, numbers, is_leaf=_is_schedule)
     return Program(layers, critic, task, rates, run.batch)
 
