@@ -27,6 +27,7 @@ check: setup
 bench: setup
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/cuda_speed.py
+	$(BIN)/python benchmarks/control_speed.py
 
 bench-report: setup
 	$(BIN)/python benchmarks/report.py

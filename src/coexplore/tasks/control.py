@@ -23,8 +23,8 @@ class Control(Task):
 
     env: str = field("CartPole-v1", Text("the environment", r"[\w.-]+(/[\w.-]+)?", "a name that Gymnasium knows"))
     discount: Any = number(0.98, "γ, what a reward is worth one step later", low=0.0, high=1.0)
-    actor_trace: Any = number(0.8, "λ of the actor's eligibility traces", low=0.0, high=1.0)
-    critic_trace: Any = number(0.8, "λ of the critic's eligibility traces", low=0.0, high=1.0)
+    actor_trace: Any = number(0.9, "λ of the actor's eligibility traces", low=0.0, high=1.0)
+    critic_trace: Any = number(0.9, "λ of the critic's eligibility traces", low=0.0, high=1.0)
     scaling: str = choice(
         "running", "observations as they are, or centred and scaled as seen so far", options=("none", "running")
     )
