@@ -13,7 +13,7 @@ LAYERS = [
     ["rules", "critic", "tasks"],
     ["run"],
     ["choices", "network", "presets"],
-    ["flags"],
+    ["accuracy", "flags"],
     ["result", "stats"],
     ["engines", "plots", "progress", "snapshots"],
     ["store"],
@@ -32,6 +32,7 @@ HOMES = {
     "rich": {"progress.py", "cli/train.py", "cli/reproduce.py"},
     "safetensors": {"files.py"},
     "scipy": {"stats.py"},
+    "sklearn": {"tasks/supervised.py"},
 }
 
 

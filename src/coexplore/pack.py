@@ -55,8 +55,9 @@ def pack(results: Sequence[Result], path: str | Path) -> None:
 
 
 def _end(result: Result) -> dict[str, np.ndarray]:
-    """The last firing rates: what tells whether the run collapsed."""
-    return {SNAPSHOTS + name: x[-1:] for name, x in result.snapshots.items() if name.startswith("firing.")}
+    """The last firing rates, which tell whether the run collapsed, and the accuracy, if there is one."""
+    kept = {name: x for name, x in result.snapshots.items() if name.startswith("firing.") or name == "accuracy"}
+    return {SNAPSHOTS + name: x[-1:] for name, x in kept.items()}
 
 
 def _thinned(result: Result) -> np.ndarray:
