@@ -199,7 +199,12 @@ def backprop(layers, inputs, hs, ps, rules):
     return found
 
 
-BACKWARD = {"backprop": backprop, "ste": straight_through, "weight-max": weight_max, "unbiased-weight-max": unbiased_weight_max}
+BACKWARD = {
+    "backprop": backprop,
+    "ste": straight_through,
+    "weight-max": weight_max,
+    "unbiased-weight-max": unbiased_weight_max,
+}
 
 
 # The whole update -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ LAYERS = [
     ["store"],
     ["pack", "plan", "training"],
     ["study"],
-    ["paper"],
+    ["beyond", "paper"],
     ["report"],
     ["cli"],
 ]

@@ -28,10 +28,10 @@ class AbstractActivity(eqx.Module):
 
 
 class Activity(AbstractActivity):
-    """One draw of a layer, and nothing more to remember."""
+    """One draw of a layer (from one number a unit, or one for all), and nothing more to remember."""
 
     h: Float[Array, "B N"]
-    draws: Float[Array, "1 B N"]
+    draws: Float[Array, "1 B #N"]
 
 
 class Above(eqx.Module):

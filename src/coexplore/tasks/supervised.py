@@ -33,7 +33,7 @@ class Data(NamedTuple):
 
 class Labelled(Task):
     batch: ClassVar[int] = 16
-    episodes: ClassVar[int] = 320_000
+    episodes: ClassVar[int] = 160_000
     classes: ClassVar[int]
 
     rewards: str = choice(
