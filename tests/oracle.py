@@ -181,7 +181,30 @@ def map_propagation(layers, s, a, hs, rules):
     return [*found, {"W": np.outer(hs[-1], e), "b": e}]
 
 
-BACKWARD = {"ste": straight_through, "weight-max": weight_max, "unbiased-weight-max": unbiased_weight_max}
+ACTIVATIONS = {
+    "relu": (lambda x: np.maximum(x, 0), lambda x: (x > 0).astype(float)),
+    "sigmoid": (sigma, lambda x: sigma(x) * (1 - sigma(x))),
+    "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    "softplus": (softplus, sigma),
+}
+
+
+def backprop(layers, inputs, hs, ps, rules):
+    """Errors from the top down, each times the slope of the unit that they pass."""
+    found, g = [], layers[-1]["W"] @ (hs[-1] - ps[-1])
+    for layer, x, rule in reversed(list(zip(layers[:-1], inputs, rules, strict=False))):
+        e = g * ACTIVATIONS[rule["activation"]][1](layer["W"].T @ x + layer["b"])
+        found.insert(0, {"W": np.outer(x, e), "b": e})
+        g = layer["W"] @ e
+    return found
+
+
+BACKWARD = {
+    "backprop": backprop,
+    "ste": straight_through,
+    "weight-max": weight_max,
+    "unbiased-weight-max": unbiased_weight_max,
+}
 
 
 # The whole update -----------------------------------------------------------------------------------------------------
@@ -212,6 +235,9 @@ def critic_value(critic, s, activation):
 def layer_of(rule, numbers):
     """The function of one layer's episode for a rule's description, its numbers as they stand at this update."""
     kappa = numbers.get("centring_strength", 1.0) if rule["centring"] in ("activity", "both") else 0.0
+    if rule["name"] == "backprop":
+        f = ACTIVATIONS[rule["activation"]][0]
+        return lambda layer, s, drawn, coin: (f(layer["W"].T @ s + layer["b"]), None)
     if rule["name"] == "reinforce" or rule["name"] in BACKWARD:
         return lambda *a: reinforce(*a, kappa=kappa)
     if rule["name"] == "map-prop":

@@ -13,13 +13,13 @@ LAYERS = [
     ["rules", "critic", "tasks"],
     ["run"],
     ["choices", "network", "presets"],
-    ["flags"],
+    ["accuracy", "flags"],
     ["result", "stats"],
     ["engines", "plots", "progress", "snapshots"],
     ["store"],
     ["pack", "plan", "training"],
     ["study"],
-    ["paper"],
+    ["beyond", "paper"],
     ["report"],
     ["cli"],
 ]
@@ -32,6 +32,7 @@ HOMES = {
     "rich": {"progress.py", "cli/train.py", "cli/reproduce.py"},
     "safetensors": {"files.py"},
     "scipy": {"stats.py"},
+    "sklearn": {"tasks/supervised.py"},
 }
 
 

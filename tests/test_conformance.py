@@ -14,6 +14,7 @@ from coexplore.engines import xla
 from coexplore.fields import Number, specs
 from coexplore.rules import (
     BUILT_IN,
+    Backprop,
     Boltzmann,
     Feedback,
     MapProp,
@@ -38,6 +39,8 @@ RULES = [
     UnbiasedWeightMax(),
     UnbiasedWeightMax(expected=True),
     MapProp(),
+    Backprop(),
+    Backprop("tanh"),
 ]
 LOCAL = (Reinforce, Boltzmann, Recurrent, MapProp)
 B, D, N = 6, 4, 5

@@ -8,6 +8,7 @@ import oracle
 import pytest
 
 from coexplore import (
+    Backprop,
     Boltzmann,
     Critic,
     Linear,
@@ -74,6 +75,8 @@ ONE_UPDATE = {
     "unbiased-weight-max expected": small(UnbiasedWeightMax(expected=True), N=(7, 5), batch=1),
     "map-prop": small(MapProp(), N=7),
     "map-prop two layers": small((MapProp(0.3), MapProp(1.0, relax_steps=20)), N=(7, 5)),
+    "backprop": small(Backprop(), N=64, bits=4),
+    "backprop four layers": small(tuple(map(Backprop, ("tanh", "relu", "softplus", "sigmoid"))), N=(7, 6, 5, 4)),
     "binary": small(Recurrent(), task=Multiplexer(bits=2, encoding="binary", rewards="binary")),
     "six bits": small(Reinforce(), task=Multiplexer(bits=6), batch=4),
     "tanh critic": small(Boltzmann(steps=2), critic=Critic(activation="tanh", width=5)),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from coexplore.pack import load as load
     from coexplore.plots import plot as plot
     from coexplore.result import Result as Result
+    from coexplore.rules import Backprop as Backprop
     from coexplore.rules import Boltzmann as Boltzmann
     from coexplore.rules import Feedback as Feedback
     from coexplore.rules import MapProp as MapProp
@@ -25,13 +26,18 @@ if TYPE_CHECKING:
     from coexplore.run import Run as Run
     from coexplore.study import train as train
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
+    from coexplore.tasks.supervised import Boolean as Boolean
+    from coexplore.tasks.supervised import Digits as Digits
 
 __version__ = "0.1.0"
 
 # Where each public name lives: loaded when first asked for, so that importing the package costs nothing.
 _HOMES = {
+    "Backprop": "rules",
+    "Boolean": "tasks.supervised",
     "Boltzmann": "rules",
     "Critic": "critic",
+    "Digits": "tasks.supervised",
     "Feedback": "rules",
     "Linear": "fields",
     "MapProp": "rules",

@@ -86,10 +86,16 @@ def relax(
         return activities
 
     def moved(hs: tuple[Any, ...]) -> tuple[AbstractActivity, ...]:
-        return tuple(dataclasses.replace(activity, h=h) for activity, h in zip(activities, hs, strict=True))
+        """The layers with these values; one that draws nothing follows from the value below it."""
+        made, x = [], s
+        for rule, p, activity, h in zip(layers, params.layers, activities, hs, strict=True):
+            made.append(dataclasses.replace(activity, h=rule.follows(p, x) if hasattr(rule, "follows") else h))
+            x = made[-1].h
+        return tuple(made)
 
     def log_joint(hs: tuple[Any, ...]) -> Float[Array, ""]:
-        seen = zip(layers, params.layers, (s, *hs[:-1]), moved(hs), strict=True)
+        now = moved(hs)
+        seen = zip(layers, params.layers, (s, *(activity.h for activity in now[:-1])), now, strict=True)
         return jnp.sum(sum(rule.log_probability(p, drive(p, x), activity) for rule, p, x, activity in seen))
 
     def step(t: Any, hs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -102,6 +108,19 @@ def relax(
     return moved(jax.lax.fori_loop(0, max(steps), step, tuple(activity.h for activity in activities)))
 
 
+def outcome(
+    task: Any, layers: tuple[Rule, ...], params: Params, state: Any, activities: tuple[AbstractActivity, ...]
+) -> tuple[tuple[AbstractActivity, ...], Float[Array, " B"]]:
+    """What happened, and its reward R(S, A). Where the task grades, the right answer stands for A, R = log P(A | H)."""
+    if not task.graded:
+        return activities, task.reward(state, action(layers, activities))
+    *hidden, output = activities
+    bits = jax.nn.one_hot(task.answer(state), task.outputs + 1, dtype=output.h.dtype)[:, 1:]
+    given = dataclasses.replace(output, h=bits)
+    p = params.layers[-1]
+    return (*hidden, given), layers[-1].log_probability(p, drive(p, hidden[-1].h), given)
+
+
 def learn(
     layers: tuple[Rule, ...],
     critic: Critic | None,
@@ -109,12 +128,15 @@ def learn(
     s: Float[Array, "B D"],
     activities: tuple[AbstractActivity, ...],
     r: Float[Array, " B"],
+    graded: bool = False,
 ) -> Params:
-    """The ascent direction of every parameter, from the rewards r."""
+    """The ascent direction of every parameter, from the rewards r; `graded`: they are log P(A | H), A not drawn."""
     delta = r - critic.value(params.critic, s) if critic else r
     signals = [delta if rule.centres_reward else r for rule in layers]
+    if graded:
+        signals[-1] = jnp.ones_like(r)  # the output climbs log P(A | H) itself
     of_critic = critic.credit(params.critic, s, delta) if critic else None
-    return Params(_credits(layers, params, s, relax(layers, params, s, activities), signals), of_critic)
+    return Params(_credits(layers, params, s, relax(layers, params, s, activities), signals, graded), of_critic)
 
 
 def eligibility(
@@ -136,13 +158,14 @@ def _credits(
     s: Float[Array, "B D"],
     activities: tuple[AbstractActivity, ...],
     signals: Sequence[Float[Array, " B"]],
+    graded: bool = False,
 ) -> tuple[Any, ...]:
     """The credit of each layer for its signal; messages come down from the output."""
     inputs = (s, *(activity.h for activity in activities[:-1]))
     seen = list(zip(layers, params.layers, inputs, activities, strict=True))
     credits = []
     for i, (rule, p, x, activity) in enumerate(seen):
-        feedback = Feedback(signals[i][:, None])
+        feedback = Feedback(signals[i][:, None], graded=graded)
         for upper, upper_params, upper_x, upper_activity in reversed(seen[i + 1 :]):
             feedback = upper.below(upper_params, upper_x, upper_activity, feedback)
         credits.append(rule.credit(p, x, activity, feedback))

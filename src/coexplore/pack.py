@@ -55,8 +55,10 @@ def pack(results: Sequence[Result], path: str | Path) -> None:
 
 
 def _end(result: Result) -> dict[str, np.ndarray]:
-    """The last firing rates: what tells whether the run collapsed."""
-    return {SNAPSHOTS + name: x[-1:] for name, x in result.snapshots.items() if name.startswith("firing.")}
+    """The last firing rates, which tell whether the run collapsed, and how the accuracy went, if there is one."""
+    firing = {name: x[-1:] for name, x in result.snapshots.items() if name.startswith("firing.")}
+    accuracy = {name: x for name, x in result.snapshots.items() if name == "accuracy"}
+    return {SNAPSHOTS + name: x for name, x in {**firing, **accuracy}.items()}
 
 
 def _thinned(result: Result) -> np.ndarray:

@@ -147,6 +147,33 @@ def bars(
     axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
+def intervals(axes: Any, places: Mapping[str, Mapping[str, Summary]]) -> None:
+    """A group of bars for each thing compared, one bar a name, error bars the 95 % interval of the mean."""
+    ticks = list(dict.fromkeys(tick for found in places.values() for tick in found))
+    width = 0.8 / len(places)
+    for i, (name, found) in enumerate(places.items()):
+        at = [ticks.index(tick) + (i - (len(places) - 1) / 2) * width for tick in found]
+        means = [one.mean for one in found.values()]
+        halves = [np.nan_to_num((one.high - one.low) / 2) for one in found.values()]
+        face = {"color": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white"}
+        axes.bar(at, means, width, yerr=halves, label=name, capsize=3, error_kw={"linewidth": 1}, **face)
+    axes.set_xticks(range(len(ticks)), ticks, rotation=30, ha="right")
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def traces(axes: Any, groups: Mapping[str, Mapping[str, Any]], looks: Sequence[Line]) -> None:
+    """The mean over seeds of y [seeds, K] against x [K] for each name, the band one standard deviation."""
+    for look in looks:
+        x, y = groups[look.label]["x"], groups[look.label]["y"]
+        mean, sd = y.mean(axis=0), y.std(axis=0, ddof=1 if len(y) > 1 else 0)
+        line = {"color": look.colour, "label": look.label, "linewidth": 1.6, "marker": look.marker, "markersize": 4}
+        axes.plot(x, mean, look.style, markevery=4, **line)
+        axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.12, linewidth=0)
+    axes.set_xlabel("episodes")
+    axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
+    legend(axes, len(looks))
+
+
 NOTE = {"ha": "center", "va": "bottom", "size": 7, "rotation": 90}
 
 

@@ -1,6 +1,7 @@
 """Result: what a finished run leaves behind."""
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coexplore import network
+from coexplore.accuracy import accuracy
 from coexplore.fields import Linear, refuse
 from coexplore.run import Run
 
@@ -21,7 +23,8 @@ class Result:
     """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters.
 
     `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on, up to
-    the output unit), `critic_error` [K] and `norm.NAME` [K] for each parameter. Without a store it is empty.
+    the output unit), `critic_error` [K], `norm.NAME` [K] for each parameter and, where inputs are held out,
+    `accuracy` [K]. Without a store it is empty.
     """
 
     run: Run
@@ -63,6 +66,13 @@ class Result:
         firing = [x[-1] for name, x in self.snapshots.items() if name.startswith("firing.")]
         frozen = any(bool(np.all((f < 0.01) | (f > 0.99))) for f in firing)
         return frozen and abs(self.last - self.run.task.chance) < 0.05
+
+    @functools.cached_property
+    def accuracy(self) -> float | None:
+        """How often the likeliest label is right on held-out inputs; None where there are none, or no parameters."""
+        if "accuracy" in self.snapshots:
+            return float(self.snapshots["accuracy"][-1])
+        return None if self.params is None else accuracy(self.run, at_the_end(network.layers(self.run)), self.params)
 
     def act(self, states: ArrayLike, key: Any) -> NDArray[Any]:
         """An action for each observation [B, D]: a whole number, or a row of numbers; `key` is a JAX key or a seed."""

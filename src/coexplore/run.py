@@ -9,12 +9,13 @@ from typing import Any
 from coexplore import fields, rules
 from coexplore.critic import Critic
 from coexplore.fields import Count, FieldError, Number, Units, field, refuse
-from coexplore.rules import Boltzmann, Rule
+from coexplore.rules import Boltzmann, MapProp, Rule, StraightThrough, WeightMax
 from coexplore.tasks.base import Task
 from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
+from coexplore.tasks.supervised import Boolean, Digits
 
-TASKS: dict[str, type[Task]] = {Multiplexer.name: Multiplexer, Control.name: Control}
+TASKS: dict[str, type[Task]] = {task.name: task for task in (Multiplexer, Digits, Boolean, Control)}
 BY_TASK = ("episodes", "batch")  # whose defaults are the task's
 
 
@@ -73,6 +74,8 @@ class Run:
         put("rule", self._checked_rule())
         if not self.task.one_step and not all(rule.centres_reward for rule in self.rules):
             raise refuse("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
+        if self.task.graded and (mix := _led_astray(self.rules)):
+            raise refuse("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
         layers, critic = self._parts
         if isinstance(self.learning_rate, tuple) and len(self.learning_rate) - layers not in {min(critic, 1), critic}:
             of = "each hidden layer, the output" + (" and the critic, or each of its layers" if critic else "")
@@ -169,6 +172,16 @@ def find_task(name: str) -> type[Task]:
     if name not in TASKS:
         raise refuse("task", name, f"one of {', '.join(TASKS)}", TASKS)
     return TASKS[name]
+
+
+def _led_astray(layers: tuple[Rule, ...]) -> str | None:
+    """MAP propagation under layers that pass the slope of a graded reward down but do not move themselves."""
+    below = False
+    for rule in layers:
+        if below and isinstance(rule, StraightThrough | WeightMax):
+            return f"{MapProp.name} under {rule.name}"
+        below = below or isinstance(rule, MapProp)
+    return None
 
 
 def _described(record: Any) -> dict[str, Any]:

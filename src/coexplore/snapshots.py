@@ -1,7 +1,8 @@
 """What a network looks like while it learns, seen from the outside: no engine needs to know.
 
-At about twenty moments of a run: the size of every parameter, and on 256 fixed states how often each unit
-fires and how far the critic is off. Always one run at a time, so that nothing depends on its neighbours.
+At about twenty moments of a run: the size of every parameter, and on 256 fixed states how often each unit fires and
+how far the critic is off; where inputs are held out, the accuracy on those. Always one run at a time, so that nothing
+depends on its neighbours.
 """
 
 import functools
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from coexplore import network
+from coexplore.accuracy import accuracy
 from coexplore.fields import Linear
 from coexplore.run import Run
 
@@ -29,6 +31,8 @@ def snapshot(run: Run, params: network.Params, done: int) -> dict[str, np.ndarra
     layers = jax.tree.map(lambda x: _at(x, progress), network.layers(run), is_leaf=lambda x: isinstance(x, Linear))
     with jax.default_device(jax.devices("cpu")[0]):  # the same bits wherever it was trained
         seen = _seen(layers, run.critic, run.task, params, *_fixed(run.task))
+    if (found := accuracy(run, layers, params)) is not None:
+        seen["accuracy"] = np.float32(found)
     return {"updates": np.asarray(done), **{name: np.asarray(x) for name, x in seen.items()}, **_norms(params)}
 
 
@@ -66,6 +70,7 @@ def _seen(layers: Any, critic: Any, task: Any, params: network.Params, state: An
     activities = network.act(layers, params, s, key)
     seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
     if critic:
-        delta = task.reward(state, network.action(layers, activities)) - critic.value(params.critic, s)
+        _, r = network.outcome(task, layers, params, state, activities)
+        delta = r - critic.value(params.critic, s)
         seen["critic_error"] = jnp.sqrt(jnp.mean(jnp.square(delta)))
     return seen

@@ -11,6 +11,7 @@ from coexplore.files import StoreError
 
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
        coexplore reproduce [FIGURE … | all]                      the paper's figures, and what becomes of its claims
+       coexplore beyond [digits | parity …]                      every rule on tasks with labels: tables and pictures
        coexplore claims                                          the verdicts, from runs that are done
        coexplore runs [list | export FILE | pack FILE | prune]   look after the runs of a store
        coexplore plot FILE                                       a picture of any runs of a store
@@ -26,6 +27,7 @@ COMMANDS = {
     "train": "train",
     "reproduce": "reproduce",
     "claims": "reproduce",
+    "beyond": "beyond",
     "runs": "runs",
     "plot": "runs",
     "report": "report",

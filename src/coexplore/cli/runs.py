@@ -75,6 +75,7 @@ def _csv(chosen: list[Result]) -> str:
     rows = []
     for result in chosen:
         outcome = {"reward": result.reward, "first": result.first, "last": result.last, "collapsed": result.collapsed}
+        outcome |= {} if result.accuracy is None else {"accuracy": result.accuracy}
         rows.append({**flat(result.run), "engine": result.engine, "digest": result.run.digest, **outcome})
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()

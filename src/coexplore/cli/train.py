@@ -161,6 +161,7 @@ def described(result: Result) -> dict[str, Any]:
         "reward": _null(result.reward),
         "first": _null(result.first),
         "last": _null(result.last),
+        **({} if result.accuracy is None else {"accuracy": result.accuracy}),
         "curve": [[float(x), _null(float(r))] for x, r in zip(result.episodes, result.curve, strict=True)],
     }
 
@@ -175,10 +176,17 @@ def table(results: list[Result]) -> Table:
     made = Table(title="reward: mean ± sd over seeds [95 % interval of the mean]")
     for heading in ("setting", "seeds", "first quarter", "last quarter"):
         made.add_column(heading, justify="right" if heading == "seeds" else "left")
+    if judged := any(result.accuracy is not None for result in results):
+        made.add_column("held-out accuracy")
     for label, same in zip(labels(list(settings)), settings.values(), strict=True):
         first, last = summary([r.first for r in same]), summary([r.last for r in same])
-        made.add_row(label, str(len(same)), str(first), str(last))
+        made.add_row(label, str(len(same)), str(first), str(last), *([_accuracy(same)] if judged else []))
     return made
+
+
+def _accuracy(same: list[Result]) -> str:
+    found = [result.accuracy for result in same if result.accuracy is not None]
+    return str(summary(found)) if found else ""
 
 
 def console() -> Console:

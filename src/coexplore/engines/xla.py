@@ -200,9 +200,9 @@ def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params
     state_key, act_key = jax.random.split(key)
     state = now.task.sample(now.batch, state_key)
     s = now.task.observe(state)
-    activities = network.act(now.layers, params, s, act_key)
-    r = now.task.reward(state, network.action(now.layers, activities))
-    credit = network.learn(now.layers, now.critic, params, s, activities, r)
+    drawn = network.act(now.layers, params, s, act_key)
+    activities, r = network.outcome(now.task, now.layers, params, state, drawn)
+    credit = network.learn(now.layers, now.critic, params, s, activities, r, now.task.graded)
     return *_ascend(params, moments, credit, now.rates), Draws(s, activities, r)
 
 

@@ -3,6 +3,7 @@
 from importlib.metadata import EntryPoint, entry_points
 
 from coexplore.fields import FieldError, refuse
+from coexplore.rules.backprop import Backprop
 from coexplore.rules.base import AbstractActivity, Feedback, Rule
 from coexplore.rules.boltzmann import Boltzmann
 from coexplore.rules.map_prop import MapProp
@@ -13,6 +14,7 @@ from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
 
 __all__ = [
     "AbstractActivity",
+    "Backprop",
     "Boltzmann",
     "Feedback",
     "MapProp",
@@ -27,7 +29,7 @@ __all__ = [
     "known",
 ]
 
-OURS = (Reinforce, Boltzmann, Recurrent, StraightThrough, WeightMax, UnbiasedWeightMax, MapProp)
+OURS = (Reinforce, Boltzmann, Recurrent, StraightThrough, WeightMax, UnbiasedWeightMax, MapProp, Backprop)
 BUILT_IN: dict[str, type[Rule]] = {rule.name: rule for rule in OURS}
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from coexplore import fields
@@ -27,10 +28,10 @@ class AbstractActivity(eqx.Module):
 
 
 class Activity(AbstractActivity):
-    """One draw of a layer, and nothing more to remember."""
+    """One draw of a layer (from one number a unit, or one for all), and nothing more to remember."""
 
     h: Float[Array, "B N"]
-    draws: Float[Array, "1 B N"]
+    draws: Float[Array, "1 B #N"]
 
 
 class Above(eqx.Module):
@@ -60,10 +61,17 @@ class Feedback(eqx.Module):
 
     `delta` is the signal: R − V or R, as the rule's centring asks; one for all units ("B 1") or one each.
     `above` tells how likely the next layer's draw was; None at the output. A rule that reads `delta` alone is local.
+    `graded`: the output was given the right answer, so `above` is the reward itself, as a function of h.
     """
 
     delta: Float[Array, "B #N"]
     above: Any = None
+    graded: bool = eqx.field(default=False, static=True)
+
+    @property
+    def weight(self) -> Float[Array, "B #N"]:
+        """What a slope of `above` counts for: δ; but 1 where it is the reward's own."""
+        return jnp.ones_like(self.delta) if self.graded else self.delta
 
 
 class Rule(fields.Checked):
@@ -100,5 +108,5 @@ class Rule(fields.Checked):
         """log Pr(all that the layer drew | its drive Wᵀx + b were d)."""
 
     def below(self, params: Any, x: Float[Array, "B D"], activity: Any, feedback: Feedback) -> Feedback:
-        """The message to the layer underneath; by default the signal, passed on."""
+        """The message to the layer underneath; by default the signal, passed on, and the odds of this layer's draw."""
         return Feedback(feedback.delta, Above(params, lambda d: self.log_probability(params, d, activity)))

@@ -4,6 +4,7 @@
     then, the action clamped, `relax_steps` times in all layers at once:   H ← H + ½ v ∂ log Pr(H, A | S) / ∂H
     W ← W + α δ x ((H − μ) σ(Wᵀx + b) / v)ᵀ,  b likewise: REINFORCE at the relaxed values
 
+Where the right answer is clamped instead of an action, the values move towards it and δ is 1.
 σ is softplus' derivative. The network does the moving (`network.relax`); everything else is this layer's own.
 """
 
@@ -13,7 +14,7 @@ import jax
 from jaxtyping import Array, Float, Key
 
 from coexplore.fields import Scalar, choice, count, number
-from coexplore.rules.base import Activity, Feedback, Rule
+from coexplore.rules.base import Above, Activity, Feedback, Rule
 from coexplore.units import Affine, drive, glorot, outer
 
 
@@ -41,8 +42,13 @@ class MapProp(Rule):
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         d = drive(params, x)
         e = (activity.h - jax.nn.softplus(d)) * jax.nn.sigmoid(d) / self.variance
-        return outer(x, feedback.delta * e)
+        return outer(x, (feedback.weight if self.relax_steps else feedback.delta) * e)
 
     def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
         """Up to the density's constant, which moves nothing."""
         return -((activity.h - jax.nn.softplus(d)) ** 2).sum(axis=1) / (2 * self.variance)
+
+    def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
+        """Values that moved towards the right answer are themselves right answers to the layer underneath."""
+        above = Above(params, lambda d: self.log_probability(params, d, activity))
+        return Feedback(feedback.delta, above, feedback.graded and self.relax_steps > 0)

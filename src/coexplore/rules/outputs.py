@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from coexplore.fields import Scalar, choice, number
-from coexplore.rules.base import Activity, Feedback, Rule
+from coexplore.rules.base import Above, Activity, Feedback, Rule
 from coexplore.units import Affine, drive, glorot, outer
 
 
@@ -43,6 +43,15 @@ class Softmax(Rule):
     def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
         logits = d / self.temperature
         return (activity.h * logits).sum(axis=1) - jax.nn.logsumexp(_with_first(logits), axis=1)
+
+    def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
+        """Given the right answer, its log-probability is the reward itself."""
+        above = Above(params, lambda d: self.log_probability(params, d, activity))
+        return Feedback(feedback.delta, above, feedback.graded)
+
+    def likeliest(self, d: Float[Array, "B N"]) -> Int[Array, " B"]:
+        """The most probable action."""
+        return jnp.argmax(_with_first(d), axis=1)
 
 
 class Gaussian(Rule):

@@ -37,7 +37,7 @@ class StraightThrough(Rule):
         g = feedback.above.slope(activity.h)
         p = units.probability(drive(params, x))
         through = p * (1 - p) if self.slope == "sigmoid" else 1.0
-        return outer(x, feedback.delta * g * through)
+        return outer(x, feedback.weight * g * through)
 
     def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
         return Reinforce().log_probability(params, d, activity)
@@ -46,4 +46,4 @@ class StraightThrough(Rule):
         """The layer underneath sees g·p (g·drive for `identity`), whose slope in x is the message."""
         g = jax.lax.stop_gradient(feedback.above.slope(activity.h))
         through = units.probability if self.slope == "sigmoid" else jnp.asarray
-        return Feedback(feedback.delta, Above(params, lambda d: (g * through(d)).sum(axis=1)))
+        return Feedback(feedback.delta, Above(params, lambda d: (g * through(d)).sum(axis=1)), feedback.graded)

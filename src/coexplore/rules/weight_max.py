@@ -7,6 +7,7 @@
     unbiased-weight-max   R_i = δ H_i (1 − Pr(a | H, H_i = 0) / Pr(a | H)),  a all that the next layer drew
        … expected         R_i (H_i − p_i) replaced by its mean over H_i given a and the other units:
                           δ p (1 − p) (P₁ − P₀) / (p P₁ + (1 − p) P₀),  P_h = Pr(a | H with H_i = h)
+       … of a known R(H)  R_i = H_i (R(H) − R(H, H_i = 0)),  expected p (1 − p) (R(H, H_i = 1) − R(H, H_i = 0))
 
 The unbiased forms are exact at any depth and width; the plain one is their first order and is biased.
 """
@@ -39,7 +40,7 @@ class WeightMax(Rule):
         return Reinforce().explore(params, x, key)
 
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        R = feedback.delta * self.share(activity, feedback)
+        R = feedback.weight * self.share(activity, feedback)
         return Reinforce().credit(params, x, activity, Feedback(R))
 
     def share(self, activity: Activity, feedback: Feedback) -> Float[Array, "B N"]:
@@ -52,7 +53,8 @@ class WeightMax(Rule):
     def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
         """The layer underneath sees Σ_j R_j log p_j, each unit weighed by its own reward."""
         R = jax.lax.stop_gradient(self.share(activity, feedback))
-        return Feedback(feedback.delta, Above(params, lambda d: (R * units.log_probability(activity.h, d)).sum(axis=1)))
+        above = Above(params, lambda d: (R * units.log_probability(activity.h, d)).sum(axis=1))
+        return Feedback(feedback.delta, above, feedback.graded)
 
 
 class UnbiasedWeightMax(Rule):
@@ -71,6 +73,8 @@ class UnbiasedWeightMax(Rule):
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         h, p = activity.h, units.probability(drive(params, x))
         gain = log_gain(feedback.above, h)
+        if feedback.graded:  # what is gained is reward: nothing was drawn above
+            return outer(x, gain * (p * (1 - p) if self.expected else h * (h - p)))
         if self.expected:
             return outer(x, feedback.delta * p * (1 - p) * mean_advantage(gain, p))
         R = feedback.delta * h * -jnp.expm1(-gain)

@@ -34,6 +34,11 @@ class Task(Checked):
         """How many output units that takes."""
 
     @property
+    def graded(self) -> bool:
+        """Whether the output is given the right answer, the reward being its log-probability, rather than to draw."""
+        return False
+
+    @property
     def chance(self) -> float:
         """The mean reward of a guess; nan where nobody knows."""
         return float("nan")

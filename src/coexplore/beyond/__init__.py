@@ -1,0 +1,1 @@
+"""Beyond the paper: its rules on other tasks."""
