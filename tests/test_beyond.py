@@ -5,10 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from coexplore.beyond import control
 from coexplore.beyond.pictures import draw
-from coexplore.beyond.supervised import COMPARISONS, RATES, SEEDS, TUNING, chosen, final, find, rows, settings, table
+from coexplore.beyond.supervised import COMPARISONS, RATES, SEEDS, TUNING, chosen, final, rows, settings, table
 from coexplore.beyond.supervised import tuning as tuning_runs
+from coexplore.cli.beyond import beyond_command
 from coexplore.fields import FieldError
+from coexplore.flags import grid
 from coexplore.result import Result, bins
 from coexplore.rules import BUILT_IN
 
@@ -64,4 +67,40 @@ def test_the_picture_is_drawn(results, tmp_path):
 
 def test_a_comparison_that_there_is_not_is_named_in_one_line():
     with pytest.raises(FieldError, match=r"comparison: 'digit' is not allowed \(did you mean 'digits'\?\)"):
-        find("digit")
+        beyond_command(["digit"])
+
+
+CARTPOLE = control.COMPARISONS["cartpole"]
+
+
+def played(run, seeds=control.SEEDS):
+    """Returns that are the higher the nearer c is to 0.1, and differ from seed to seed."""
+    c = getattr(run.rules[0], "coupling", 0.1)
+    return [
+        Result(each, "control", np.full(bins(each.updates), 100 - abs(c - 0.1) * 50 + each.seed, np.float32), None)
+        for each in grid(run, seed=range(seeds))
+    ]
+
+
+def test_couplings_are_chosen_by_the_average_return_of_the_first_seeds():
+    tuned = [result for run in control.tuning(CARTPOLE) if run.seed == 0 for result in played(run, control.TUNING)]
+    assert len(tuned) == 2 * len(control.COUPLINGS) * control.TUNING
+    best = control.chosen(CARTPOLE, tuned)
+    assert {run.rules[0].coupling for run in best[-8:] if hasattr(run.rules[0], "coupling")} == {0.1, 0.25}
+    late = [dataclasses.replace(r, curve=r.curve - 99) if r.run.rules[0].coupling == 0.1 else r for r in tuned]
+    assert 0.1 not in {getattr(run.rules[0], "coupling", None) for run in control.chosen(CARTPOLE, late)}
+
+
+def test_the_table_of_an_environment_stands_beside_what_was_published(tmp_path):
+    results = [result for run in control.chosen(CARTPOLE, []) for result in played(run)]
+    found = control.rows(CARTPOLE, results)
+    assert {len(row.results) for kind in found.values() for row in kind} == {control.SEEDS}
+    text = control.table(CARTPOLE, found)
+    assert "| `weight-max` | 104.5 (3.0) [102.3, 106.7] | 104.5 (3.0) [102.3, 106.7] | 390.38 (43.25) |" in text
+    assert "| `recurrent` |" in text
+    assert draw(CARTPOLE, found, tmp_path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_environment_is_the_one_of_its_presets():
+    for one in control.COMPARISONS.values():
+        assert {run.task.env for entry in (*one.author, *one.equal) for run in entry.candidates} == {one.title}

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coexplore.fields import refuse
 from coexplore.flags import grid
 from coexplore.result import Result, by_setting
 from coexplore.rules import OURS
@@ -46,12 +45,6 @@ class Row(NamedTuple):
     reward: Summary  # while training, over the last quarter
     accuracy: Summary  # on what was held out
     results: list[Result]
-
-
-def find(name: str) -> Comparison:
-    if name not in COMPARISONS:
-        raise refuse("comparison", name, f"some of {', '.join(COMPARISONS)}", COMPARISONS)
-    return COMPARISONS[name]
 
 
 def settings(comparison: Comparison) -> list[Run]:

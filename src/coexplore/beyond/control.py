@@ -1,0 +1,185 @@
+"""Environments: settings of the author's earlier work beside what he published, and every rule under equal conditions.
+
+A score is the average return over all episodes of a run, as he reports it.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from coexplore.fields import Linear
+from coexplore.flags import change, grid
+from coexplore.presets import PRESETS
+from coexplore.result import Result, by_setting
+from coexplore.rules import OURS, Boltzmann, Recurrent
+from coexplore.run import Run
+from coexplore.stats import Summary, summary
+from coexplore.tasks.control import Control
+
+COUPLINGS = [0.0, 0.1, 0.25, 0.5]
+TUNING, SEEDS = 5, 10
+FALLING = Linear(0.005, 0.0005)
+KINDS = {
+    "author": "Settings of the author's earlier work (presets), two hidden layers, one environment a run",
+    "equal": "Equal conditions: one hidden layer of 64 units, four environments a run, α from 0.005 to 0.0005",
+}
+
+# Mean and standard deviation over 10 runs: Chung, "Learning by competition of self-interested reinforcement learning
+# agents" (Weight Maximization) and "MAP propagation algorithm", whose REINFORCE is on the same network as MAP
+# propagation: that is MAP propagation that does not move its values.
+PUBLISHED = {
+    ("weight-max", "CartPole-v1"): (390.38, 43.25),
+    ("weight-max", "Acrobot-v1"): (-97.05, 2.90),
+    ("map-prop", "CartPole-v1"): (459.70, 13.89),
+    ("map-prop", "Acrobot-v1"): (-100.29, 5.40),
+    ("REINFORCE", "CartPole-v1"): (47.29, 8.22),
+    ("REINFORCE", "Acrobot-v1"): (-148.42, 47.65),
+}
+
+
+class Entry(NamedTuple):
+    """A line of a table: what it is called, the settings it is chosen from, and what was published."""
+
+    label: str
+    candidates: list[Run]
+    published: tuple[float, float] | None = None
+
+
+class Comparison(NamedTuple):
+    """`author` are presets; in `equal` all rules share network, batch, rate and critic."""
+
+    name: str
+    title: str
+    author: list[Entry]
+    equal: list[Entry]
+
+
+def _author(env: str, *rules: str, preset: str) -> list[Entry]:
+    made = [Entry(rule, [PRESETS[rule][preset]], PUBLISHED.get((rule, env))) for rule in rules]
+    if ("REINFORCE", env) in PUBLISHED:
+        still = change(PRESETS["map-prop"][preset], "relax_steps", 0)
+        made.append(Entry("map-prop, relax-steps = 0", [still], PUBLISHED["REINFORCE", env]))
+    return made
+
+
+def _equal(env: str, batch: int) -> list[Entry]:
+    """One hidden layer of 64 units, the critic likewise; c of the two algorithms from a small grid."""
+    made = []
+    for rule in OURS:
+        if rule is Boltzmann:
+            made.append(Entry("boltzmann, as printed", [_run(Boltzmann(steps=10), env, batch)]))
+            tuned = _run(Boltzmann(steps=10, centring="both"), env, batch)
+            made.append(Entry("boltzmann, negative phase", grid(tuned, coupling=COUPLINGS)))
+        elif rule is Recurrent:
+            made.append(Entry("recurrent", grid(_run(Recurrent(), env, batch), coupling=COUPLINGS)))
+        else:
+            made.append(Entry(rule.name, [_run(rule(), env, batch)]))
+    return made
+
+
+def _run(rule: object, env: str, batch: int) -> Run:
+    return Run(rule=rule, task=Control(env=env), batch=batch, learning_rate=FALLING)  # type: ignore[arg-type]
+
+
+COMPARISONS = {
+    one.name: one
+    for one in (
+        Comparison(
+            "cartpole",
+            "CartPole-v1",
+            _author("CartPole-v1", "weight-max", "map-prop", preset="cartpole"),
+            _equal("CartPole-v1", 4),
+        ),
+        Comparison("acrobot", "Acrobot-v1", _author("Acrobot-v1", "weight-max", "map-prop", preset="acrobot"), []),
+        Comparison(
+            "lunar-lander",
+            "LunarLander-v3",
+            _author("LunarLander-v3", "weight-max", "map-prop", preset="lunar-lander"),
+            [],
+        ),
+        Comparison(
+            "mountain-car",
+            "MountainCarContinuous-v0",
+            _author("MountainCarContinuous-v0", "map-prop", preset="mountain-car"),
+            [],
+        ),
+    )
+}
+
+
+class Row(NamedTuple):
+    entry: Entry
+    run: Run
+    score: Summary  # average return over all episodes
+    last: Summary  # over the last quarter of them
+    results: list[Result]
+
+
+def tuning(comparison: Comparison) -> list[Run]:
+    """The runs that couplings are chosen by."""
+    several = [entry for entry in comparison.equal if len(entry.candidates) > 1]
+    return [run for entry in several for one in entry.candidates for run in grid(one, seed=range(TUNING))]
+
+
+def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
+    trained = by_setting(results)
+    return [_best(entry, trained) for entry in (*comparison.author, *comparison.equal)]
+
+
+def _best(entry: Entry, trained: dict[Run, list[Result]]) -> Run:
+    """The candidate with the best average return over the first TUNING seeds."""
+    return max(entry.candidates, key=lambda run: _score(trained.get(run, ())))
+
+
+def _score(results: Iterable[Result]) -> float:
+    scores = [result.reward for result in results if result.run.seed < TUNING]
+    return float(np.mean(scores)) if scores else -np.inf
+
+
+def final(best: Iterable[Run], seeds: int) -> list[Run]:
+    return [run for one in best for run in grid(one, seed=range(seeds))]
+
+
+def rows(comparison: Comparison, results: Iterable[Result]) -> dict[str, list[Row]]:
+    """What was trained: in the author's settings, and under equal conditions."""
+    trained = by_setting(results)
+    return {kind: _rows(getattr(comparison, kind), trained) for kind in KINDS}
+
+
+def _rows(entries: Iterable[Entry], trained: dict[Run, list[Result]]) -> list[Row]:
+    made = []
+    for entry in entries:
+        run = _best(entry, trained)
+        if same := trained.get(run):
+            score, last = summary([r.reward for r in same]), summary([r.last for r in same])
+            made.append(Row(entry, run, score, last, same))
+    return made
+
+
+def table(comparison: Comparison, found: dict[str, list[Row]]) -> str:
+    """In Markdown, a section for the environment."""
+    text = [f"## {comparison.title}", ""]
+    for kind, words in KINDS.items():
+        if mine := found[kind]:
+            seeds = "/".join(map(str, sorted({len(row.results) for row in mine})))
+            text += [f"{words}; {seeds} runs, mean (sd) [95 % interval of the mean]:", ""]
+            text += _head(kind)
+            text += [_line(kind, row) for row in sorted(mine, key=lambda row: -row.score.mean)]
+            text.append("")
+    return "\n".join(text)
+
+
+def _head(kind: str) -> list[str]:
+    third = "published" if kind == "author" else "c"
+    return [f"| rule | average return | last quarter | {third} |", "| --- | --- | --- | --- |"]
+
+
+def _line(kind: str, row: Row) -> str:
+    published = f"{row.entry.published[0]:.2f} ({row.entry.published[1]:.2f})" if row.entry.published else "–"
+    third = published if kind == "author" else f"{getattr(row.run.rules[0], 'coupling', '–')}"
+    return f"| `{row.entry.label}` | {_shown(row.score)} | {_shown(row.last)} | {third} |"
+
+
+def _shown(value: Summary) -> str:
+    return f"{value.mean:.1f} ({value.sd:.1f}) [{value.low:.1f}, {value.high:.1f}]"
