@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coexplore.rules import WeightMax as WeightMax
     from coexplore.run import Run as Run
     from coexplore.study import train as train
+    from coexplore.tasks.control import Control as Control
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
     from coexplore.tasks.supervised import Boolean as Boolean
     from coexplore.tasks.supervised import Digits as Digits
@@ -36,6 +37,7 @@ _HOMES = {
     "Backprop": "rules",
     "Boolean": "tasks.supervised",
     "Boltzmann": "rules",
+    "Control": "tasks.control",
     "Critic": "critic",
     "Digits": "tasks.supervised",
     "Feedback": "rules",

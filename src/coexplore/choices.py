@@ -1,6 +1,7 @@
 """What a flag may hold that is more than a number: a task's name, a rule for each layer, a value for each layer."""
 
 import dataclasses
+import importlib
 from typing import Any
 
 from coexplore import rules
@@ -27,13 +28,25 @@ class TaskName:
     def parse(self, name: str, text: str) -> Task:
         if text in TASKS and text != Control.name:
             return TASKS[text]()
+        module, _, env = text.rpartition(":")
+        if module:
+            _imported(name, text, module)
         known = environments()
-        if text not in known:
+        if env not in known:
             raise refuse(name, text, self.allowed, [*TASKS, *known])
-        return Control(env=text)
+        return Control(env=env)
 
     def show(self, value: Any) -> str:
         return value.env if isinstance(value, Control) else value.name
+
+
+def _imported(name: str, text: str, module: str) -> None:
+    """A package that registers environments, named by the user as Gymnasium would have it."""
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # somebody else's code may fail in any way
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise refuse(name, text, f"a module that can be imported ({why})") from error
 
 
 @dataclasses.dataclass(frozen=True)
