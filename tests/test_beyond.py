@@ -1,10 +1,12 @@
 """How the rules are compared on tasks with labels, on results made up for the purpose."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from coexplore import load
 from coexplore.beyond.pictures import draw
 from coexplore.beyond.supervised import COMPARISONS, RATES, SEEDS, TUNING, chosen, final, find, rows, settings, table
 from coexplore.beyond.supervised import tuning as tuning_runs
@@ -65,3 +67,11 @@ def test_the_picture_is_drawn(results, tmp_path):
 def test_a_comparison_that_there_is_not_is_named_in_one_line():
     with pytest.raises(FieldError, match=r"comparison: 'digit' is not allowed \(did you mean 'digits'\?\)"):
         find("digit")
+
+
+def test_the_tables_in_this_repository_are_those_of_the_runs_in_it():
+    folder = Path(__file__).parents[1] / "results" / "supervised"
+    written = (folder / "tables.md").read_text()
+    for path in folder.glob("*.safetensors"):
+        comparison = COMPARISONS[path.stem]
+        assert table(comparison, rows(comparison, load(path))) in written
