@@ -1,10 +1,12 @@
 """How the rules are compared on tasks with labels, on results made up for the purpose."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from coexplore import load
 from coexplore.beyond import control
 from coexplore.beyond.pictures import draw
 from coexplore.beyond.supervised import COMPARISONS, RATES, SEEDS, TUNING, chosen, final, rows, settings, table
@@ -104,3 +106,11 @@ def test_the_table_of_an_environment_stands_beside_what_was_published(tmp_path):
 def test_every_environment_is_the_one_of_its_presets():
     for one in control.COMPARISONS.values():
         assert {run.task.env for entry in (*one.author, *one.equal) for run in entry.candidates} == {one.title}
+
+
+def test_the_tables_in_this_repository_are_those_of_the_runs_in_it():
+    folder = Path(__file__).parents[1] / "results" / "supervised"
+    written = (folder / "tables.md").read_text()
+    for path in folder.glob("*.safetensors"):
+        comparison = COMPARISONS[path.stem]
+        assert table(comparison, rows(comparison, load(path))) in written

@@ -367,3 +367,10 @@ def test_a_bad_value_gets_one_line(words, line):
         _main(["train", "ste", *words.split()])
     assert str(raised.value).startswith(line)
     assert "\n" not in str(raised.value)
+
+
+def test_the_report_looks_inside_such_runs():
+    from coexplore.report.energy import energies
+
+    (result,) = train(Run(rule=Boltzmann(steps=2), task=Boolean(), episodes=64, **SMALL), progress=False)
+    assert all(name in ("right answer 0", "right answer 1") for name in energies(result)["inputs"])

@@ -14,6 +14,7 @@ from coexplore import network
 from coexplore.report.settings import short
 from coexplore.result import Result, at_the_end
 from coexplore.rules import Boltzmann
+from coexplore.tasks.multiplexer import Multiplexer
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
 
@@ -24,7 +25,7 @@ def energies(result: Result) -> dict[str, Any] | None:
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
     states = np.asarray(result.run.task.sample(INPUTS, jax.random.key(0)))
-    x = np.repeat(result.run.task.observe(states), DRAWS, axis=0)
+    x = np.repeat(np.asarray(result.run.task.observe(states)), DRAWS, axis=0)
     learned = {"before": network.init(result.run).layers[0], "after": result.params.layers[0]}
     along = {
         when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
@@ -69,5 +70,8 @@ def _described(E: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _named(task: Any, state: np.ndarray) -> str:
+    right = f"right answer {int(task.answer(state)[0])}"
+    if not isinstance(task, Multiplexer):
+        return right
     bits = "".join("1" if bit else "0" for bit in state[0])
-    return f"address {bits[: task.bits]}, data {bits[task.bits :]}, right answer {int(task.answer(state)[0])}"
+    return f"address {bits[: task.bits]}, data {bits[task.bits :]}, {right}"
