@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coexplore import load
-from coexplore.beyond import control
+from coexplore.beyond import control, supervised
 from coexplore.beyond.pictures import draw
 from coexplore.beyond.supervised import COMPARISONS, RATES, SEEDS, TUNING, chosen, final, rows, settings, table
 from coexplore.beyond.supervised import tuning as tuning_runs
@@ -108,9 +108,11 @@ def test_every_environment_is_the_one_of_its_presets():
         assert {run.task.env for entry in (*one.author, *one.equal) for run in entry.candidates} == {one.title}
 
 
-def test_the_tables_in_this_repository_are_those_of_the_runs_in_it():
-    folder = Path(__file__).parents[1] / "results" / "supervised"
-    written = (folder / "tables.md").read_text()
-    for path in folder.glob("*.safetensors"):
-        comparison = COMPARISONS[path.stem]
-        assert table(comparison, rows(comparison, load(path))) in written
+@pytest.mark.parametrize("home", [supervised, control])
+def test_the_tables_in_this_repository_are_those_of_the_runs_in_it(home):
+    folder = Path(__file__).parents[1] / "results" / home.__name__.rpartition(".")[2]
+    written, packs = (folder / "tables.md").read_text(), list(folder.glob("*.safetensors"))
+    assert packs
+    for path in packs:
+        comparison = home.COMPARISONS[path.stem]
+        assert home.table(comparison, home.rows(comparison, load(path))) in written

@@ -26,8 +26,8 @@ KINDS = {
 }
 
 # Mean and standard deviation over 10 runs: Chung, "Learning by competition of self-interested reinforcement learning
-# agents" (Weight Maximization) and "MAP propagation algorithm", whose REINFORCE is on the same network as MAP
-# propagation: that is MAP propagation that does not move its values.
+# agents" (Weight Maximization) and "MAP propagation algorithm". The latter's REINFORCE is on the same network as MAP
+# propagation, that is, MAP propagation that does not move its values; it stands beside binary units too.
 PUBLISHED = {
     ("weight-max", "CartPole-v1"): (390.38, 43.25),
     ("weight-max", "Acrobot-v1"): (-97.05, 2.90),
@@ -57,9 +57,10 @@ class Comparison(NamedTuple):
 
 def _author(env: str, *rules: str, preset: str) -> list[Entry]:
     made = [Entry(rule, [PRESETS[rule][preset]], PUBLISHED.get((rule, env))) for rule in rules]
-    if ("REINFORCE", env) in PUBLISHED:
+    if plain := PUBLISHED.get(("REINFORCE", env)):
         still = change(PRESETS["map-prop"][preset], "relax_steps", 0)
-        made.append(Entry("map-prop, relax-steps = 0", [still], PUBLISHED["REINFORCE", env]))
+        made.append(Entry("map-prop, relax-steps = 0", [still], plain))
+        made.append(Entry("reinforce", [PRESETS["reinforce"][preset]], plain))
     return made
 
 
