@@ -26,7 +26,7 @@ def reproduce_command(words: list[str]) -> int:
     )
     parser.add_argument("figure", nargs="*", help=f"{ALL} (if none is named), or some of {', '.join(FIGURES)}")
     parser.add_argument(
-        "--scale", default="paper", help="paper: 4e6 episodes, 5 seeds | quick: a tenth of the episodes"
+        "--scale", default="paper", help="paper: 4e6 episodes (depth: 1e6), 5 seeds | quick: a tenth of the episodes"
     )
     parser.add_argument("--seeds", metavar="COUNT", help="seeds 0 to COUNT − 1 instead of the scale's number")
     parser.training()
