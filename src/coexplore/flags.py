@@ -25,9 +25,10 @@ CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 
 def flags(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multiplexer,)) -> dict[str, Spec]:
     """Every setting that a run of these rules and tasks may have, by its flag name."""
-    made: dict[str, Spec] = {"task": TaskName(), "layers": Layers()}
+    of_rules: dict[str, EachLayer] = {}
     for rule in rules:
-        made |= {name: EachLayer(spec) for name, spec in fields.specs(rule).items()}
+        of_rules |= {name: of_rules.get(name, EachLayer(one)).beside(one) for name, one in fields.specs(rule).items()}
+    made: dict[str, Spec] = {"task": TaskName(), "layers": Layers(), **of_rules}
     for task in tasks:
         made |= {name: spec for name, spec in fields.specs(task).items() if name not in HIDDEN}
     own = {FLAGS.get(name, name): spec for name, spec in fields.specs(Run).items()}
