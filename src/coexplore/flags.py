@@ -125,9 +125,10 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def _differing(group: list[dict[str, str]]) -> set[str]:
-    """The settings, the seed aside, in which these are not all the same."""
+    """The settings, the seed aside, in which those that have them are not all the same. (Where some have none, it is
+    their task, their critic or their layers that differ.)"""
     names = {name for one in group for name in one} - {"seed"}
-    return {name for name in names if len({one.get(name) for one in group}) > 1}
+    return {name for name in names if len({one[name] for one in group if name in one}) > 1}
 
 
 def selected(results: Sequence[Any], text: str) -> list[Any]:

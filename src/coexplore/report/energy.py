@@ -14,22 +14,26 @@ from coexplore import network
 from coexplore.report.settings import short
 from coexplore.result import Result, at_the_end
 from coexplore.rules import Boltzmann
+from coexplore.tasks.multiplexer import Multiplexer
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
 
 
 def energies(result: Result) -> dict[str, Any] | None:
-    """Before and after learning, on a few inputs; None where the first layer has no such chain, or no parameters."""
-    rule = at_the_end(result.run.rules[0])
+    """Before and after learning, on a few inputs; None where the first layer has no such chain, where there are no
+    parameters, and on tasks whose inputs are not the multiplexer's: they can be neither listed nor named in a line."""
+    rule, task = at_the_end(result.run.rules[0]), result.run.task
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
-    states = np.asarray(result.run.task.sample(INPUTS, jax.random.key(0)))
-    x = np.repeat(result.run.task.observe(states), DRAWS, axis=0)
+    if not isinstance(task, Multiplexer):
+        return None
+    states = np.asarray(task.sample(INPUTS, jax.random.key(0)))
+    x = np.repeat(task.observe(states), DRAWS, axis=0)
     learned = {"before": network.init(result.run).layers[0], "after": result.params.layers[0]}
     along = {
         when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
     }
-    return {"inputs": [_named(result.run.task, states[i : i + 1]) for i in range(INPUTS)], **along}
+    return {"inputs": [_named(task, states[i : i + 1]) for i in range(INPUTS)], **along}
 
 
 def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray) -> np.ndarray:
@@ -68,6 +72,6 @@ def _described(E: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def _named(task: Any, state: np.ndarray) -> str:
+def _named(task: Multiplexer, state: np.ndarray) -> str:
     bits = "".join("1" if bit else "0" for bit in state[0])
     return f"address {bits[: task.bits]}, data {bits[task.bits :]}, right answer {int(task.answer(state)[0])}"
