@@ -6,6 +6,7 @@ package. Because a rule's credit is linear in the signal and a mean over the bat
 call: the batch holds every episode (s, path, a), the signal is multiplied by that episode's probability.
 """
 
+import itertools
 from typing import NamedTuple
 
 import jax
@@ -18,6 +19,8 @@ from coexplore.rules.base import Activity
 from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, Path
 from coexplore.units import Affine
+
+INDEPENDENT = Reinforce()
 
 
 class Toy(NamedTuple):
@@ -142,7 +145,7 @@ def objective(task: Toy, log_p: jax.Array, h: jax.Array) -> jax.Array:
 def activity(rule, params, x: jax.Array, H: jax.Array):
     """What the rule would have recorded had it drawn H [T+1, n, N] on inputs x [n, D]."""
     d = x @ params.W + params.b
-    if isinstance(rule, Reinforce):
+    if not hasattr(params, "W_rec"):
         return Activity(h=H[-1], draws=jnp.zeros_like(H[-1:]))
     P = jax.nn.sigmoid(rule.coupling * (H[:-1] @ params.W_rec) + d)
     path = Path(H=H, P=P, h=H[-1], draws=jnp.zeros_like(H))
@@ -198,62 +201,74 @@ def largest_gap(a, b) -> float:
     return max(float(jnp.max(jnp.abs(x - y))) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
 
 
-# Networks of several layers of independent units ----------------------------------------------------------------------
+# Networks of several layers, each with a rule of its own: independent units, or chains of synchronous steps -----------
 
 
 class Deep(NamedTuple):
-    """Every (s, h₁ … h_L, a) of a network, flattened to n."""
+    """Every (s, path of each hidden layer, a) of a network, flattened to n."""
 
     x: jax.Array
-    hs: tuple[jax.Array, ...]  # the hidden layers, then the action
+    Hs: tuple[jax.Array, ...]  # [T+1, n, N] of the hidden layers, then the action
     p: jax.Array
     r: jax.Array
     s: jax.Array
 
 
-def deep_log_p(layers: tuple[Affine, ...], x: jax.Array, hs: tuple[jax.Array, ...]) -> jax.Array:
-    """log Pr(h₁ … h_L, a | x), an episode each."""
-    inputs = (x, *hs[:-1])
-    return sum(log_ber(h, i @ layer.W + layer.b) for layer, i, h in zip(layers, inputs, hs, strict=True))
+def with_output(rule, layers: tuple) -> tuple:
+    """The rule of every layer, from one for all hidden layers or one each."""
+    return (*(rule if isinstance(rule, tuple) else (rule,) * (len(layers) - 1)), Reinforce())
 
 
-def deep(task: Toy, layers: tuple[Affine, ...]) -> Deep:
-    sizes = [len(task.s), *(2 ** len(layer.b) for layer in layers)]
-    index = [i.ravel() for i in jnp.meshgrid(*map(jnp.arange, sizes), indexing="ij")]
-    hs = tuple(states(len(layer.b))[k] for layer, k in zip(layers, index[1:], strict=True))
-    x, m = task.s[index[0]], index[0]
-    return Deep(x, hs, task.d0[m] * jnp.exp(deep_log_p(layers, x, hs)), task.R[m, index[-1]], m)
+def deep_log_p(rules: tuple, layers: tuple, x: jax.Array, Hs: tuple[jax.Array, ...]) -> jax.Array:
+    """log Pr(all that was drawn | x), an episode each."""
+    total = 0.0
+    for rule, layer, H in zip(rules, layers, Hs, strict=True):
+        d = x @ layer.W + layer.b
+        total, x = total + log_ber(H[0], d), H[-1]
+        for before, after in itertools.pairwise(H):
+            total += log_ber(after, d + rule.coupling * before @ layer.W_rec)
+    return total
 
 
-def deep_gradient(task: Toy, layers: tuple[Affine, ...]):
-    """∇ E[R], by the product rule: Σ r ∇p."""
-    all_ = deep(task, layers)
-    return jax.grad(lambda layers: jnp.sum(all_.r * task.d0[all_.s] * jnp.exp(deep_log_p(layers, all_.x, all_.hs))))(
-        layers
-    )
+def deep(rules: tuple, task: Toy, layers: tuple) -> Deep:
+    outcomes = [paths(len(p.b), getattr(r, "steps", 0)) for r, p in zip(rules, layers, strict=True)]
+    sizes = [len(task.s), *(H.shape[1] for H in outcomes)]
+    m, *index = (i.ravel() for i in jnp.meshgrid(*map(jnp.arange, sizes), indexing="ij"))
+    Hs = tuple(H[:, k] for H, k in zip(outcomes, index, strict=True))
+    x = task.s[m]
+    return Deep(x, Hs, task.d0[m] * jnp.exp(deep_log_p(rules, layers, x, Hs)), task.R[m, index[-1]], m)
 
 
-def learned(rule, layers: tuple[Affine, ...], x, hs, signal):
+def deep_gradient(task: Toy, layers: tuple, rule=INDEPENDENT):
+    """∇ E[R], by the product rule: Σ r ∇p. Of a rule only how it draws matters here."""
+    rules = with_output(rule, layers)
+    all_ = deep(rules, task, layers)
+    return jax.grad(
+        lambda layers: jnp.sum(all_.r * task.d0[all_.s] * jnp.exp(deep_log_p(rules, layers, all_.x, all_.Hs)))
+    )(layers)
+
+
+def learned(rule, layers: tuple, x, Hs, signal):
     """`network.learn` on given draws: the credit of every layer, a mean over the batch, linear in the signal."""
-    rules = (*[rule] * (len(layers) - 1), Reinforce())
-    activities = tuple(Activity(h=h, draws=jnp.zeros((1, *h.shape))) for h in hs)
+    rules, inputs = with_output(rule, layers), (x, *(H[-1] for H in Hs[:-1]))
+    activities = tuple(map(activity, rules, layers, inputs, Hs))
     return network.learn(rules, None, network.Params(layers, None), x, activities, signal).layers
 
 
-def deep_credit(rule, task: Toy, layers: tuple[Affine, ...], V: jax.Array):
+def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array):
     """E[credit] of every layer with the signal R − V(s)."""
-    all_ = deep(task, layers)
-    return learned(rule, layers, all_.x, all_.hs, len(all_.p) * all_.p * (all_.r - V[all_.s]))
+    all_ = deep(with_output(rule, layers), task, layers)
+    return learned(rule, layers, all_.x, all_.Hs, len(all_.p) * all_.p * (all_.r - V[all_.s]))
 
 
-def deep_variance(rule, task: Toy, layers: tuple[Affine, ...], V: jax.Array):
+def deep_variance(rule, task: Toy, layers: tuple, V: jax.Array):
     """The variance of one episode's credit, entry by entry."""
-    all_ = deep(task, layers)
+    all_ = deep(with_output(rule, layers), task, layers)
 
-    def one(x, hs, signal):
-        return learned(rule, layers, x[None], tuple(h[None] for h in hs), signal[None])
+    def one(x, Hs, signal):
+        return learned(rule, layers, x[None], tuple(H[:, None] for H in Hs), signal[None])
 
-    each = jax.vmap(one)(all_.x, all_.hs, all_.r - V[all_.s])
+    each = jax.vmap(one, (0, 1, 0))(all_.x, all_.Hs, all_.r - V[all_.s])
     return jax.tree.map(
         lambda c: jnp.einsum("n,n...->...", all_.p, c**2) - jnp.einsum("n,n...->...", all_.p, c) ** 2, each
     )

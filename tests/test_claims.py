@@ -19,7 +19,7 @@ from coexplore.stats import kendall
 
 NOTHING = Params((), None)
 CLAIM = {one.id: one for one in CLAIMS}
-RUNS = runs(FIGURES, 4_000_000, 4)
+RUNS = runs(dict.fromkeys(one.figure for one in CLAIMS), 4_000_000, 4)
 FIG_2 = [run for run in RUNS if run.setting in set(FIGURES["fig2"].settings())]
 
 

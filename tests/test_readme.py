@@ -96,6 +96,15 @@ def test_every_file_that_the_readme_links_to_is_there():
         assert (Path(__file__).parents[1] / target).exists(), target
 
 
+def test_the_table_on_depth_is_that_of_the_runs_in_this_repository():
+    from coexplore.pack import load
+    from coexplore.paper.figures import FIGURES
+    from coexplore.paper.tables import table
+
+    folder = Path(__file__).parents[1] / "results" / "depth"
+    assert table(FIGURES["depth"], load(folder / "depth.safetensors")) == (folder / "depth.md").read_text()
+
+
 def test_the_verdicts_of_the_readme_are_those_of_the_runs_in_this_repository():
     from coexplore.pack import load
     from coexplore.paper.claims import verdicts

@@ -5,7 +5,7 @@ import importlib
 from typing import Any
 
 from coexplore import rules
-from coexplore.fields import Spec, refuse
+from coexplore.fields import Choice, Spec, refuse
 from coexplore.rules import Rule
 from coexplore.run import TASKS
 from coexplore.tasks.base import Task
@@ -79,6 +79,12 @@ class EachLayer:
     @property
     def allowed(self) -> str:
         return self.one.allowed
+
+    def beside(self, other: Spec) -> "EachLayer":
+        """For layers whose rules call a setting the same: what either allows. Each rule still checks its own."""
+        if isinstance(self.one, Choice) and isinstance(other, Choice):
+            return EachLayer(Choice(other.help, tuple(dict.fromkeys((*self.one.options, *other.options)))))
+        return EachLayer(other)
 
     def check(self, name: str, value: Any) -> Any:
         if isinstance(value, tuple):

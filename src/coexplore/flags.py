@@ -25,9 +25,10 @@ CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 
 def flags(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multiplexer,)) -> dict[str, Spec]:
     """Every setting that a run of these rules and tasks may have, by its flag name."""
-    made: dict[str, Spec] = {"task": TaskName(), "layers": Layers()}
+    of_rules: dict[str, EachLayer] = {}
     for rule in rules:
-        made |= {name: EachLayer(spec) for name, spec in fields.specs(rule).items()}
+        of_rules |= {name: of_rules.get(name, EachLayer(one)).beside(one) for name, one in fields.specs(rule).items()}
+    made: dict[str, Spec] = {"task": TaskName(), "layers": Layers(), **of_rules}
     for task in tasks:
         made |= {name: spec for name, spec in fields.specs(task).items() if name not in HIDDEN}
     own = {FLAGS.get(name, name): spec for name, spec in fields.specs(Run).items()}
@@ -124,9 +125,10 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def _differing(group: list[dict[str, str]]) -> set[str]:
-    """The settings, the seed aside, in which these are not all the same."""
+    """The settings, the seed aside, in which those that have them are not all the same. (Where some have none, it is
+    their task, their critic or their layers that differ.)"""
     names = {name for one in group for name in one} - {"seed"}
-    return {name for name in names if len({one.get(name) for one in group}) > 1}
+    return {name for name in names if len({one[name] for one in group if name in one}) > 1}
 
 
 def selected(results: Sequence[Any], text: str) -> list[Any]:

@@ -128,7 +128,10 @@ def sweep(axes: Any, places: Mapping[str, Mapping[float | int, Summary]], looks:
 
 
 def bars(
-    axes: Any, places: Mapping[str, Mapping[float | int, Summary]], notes: Mapping[str, Mapping[float | int, str]]
+    axes: Any,
+    places: Mapping[str, Mapping[float | int, Summary]],
+    notes: Mapping[str, Mapping[float | int, str]],
+    label: str = "N, hidden units",
 ) -> None:
     """Groups of bars, one bar a name in each group, error bars one standard deviation; a note stands on its bar."""
     ticks = list(next(iter(places.values())))
@@ -142,7 +145,7 @@ def bars(
             note = notes.get(name, {}).get(tick, "")
             axes.annotate(note, (x, max(mean, 0) + sd), (0, 3), textcoords="offset points", **NOTE)
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
-    axes.set_xlabel("N, hidden units")
+    axes.set_xlabel(label)
     axes.margins(x=0.02, y=0.2)  # room for the notes
     axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 

@@ -88,7 +88,8 @@ class Run:
             if not isinstance(rule, Rule):
                 raise refuse("rule", rule, "a rule such as Boltzmann()")
         if len(layers) != len(self.hidden):
-            raise refuse("rule", [rule.name for rule in layers], f"one rule, or {len(self.hidden)}: one a hidden layer")
+            units, names = "-".join(map(str, self.hidden)), ",".join(rule.name for rule in layers)
+            raise refuse("rule", names, f"one rule a hidden layer, of which {units} has {len(self.hidden)}")
         layers = tuple(fields.checked(rule) for rule in layers)
         same = all(_described(rule) == _described(layers[0]) for rule in layers)
         return layers[0] if same else layers

@@ -66,7 +66,8 @@ def results(options: dict[str, Any]) -> list[Result]:
     for term in filter(None, options["select"].split(",")):
         name, _, value = term.partition("=")
         if name == "rule":
-            rules.find(value)  # named by the user, so its plug-in may be loaded
+            for each in value.split("+"):  # of a layer each
+                rules.find(each)  # named by the user, so its plug-in may be loaded
     found, problems = read(options["store"])
     for problem in problems:
         print(f"coexplore: {problem}", file=sys.stderr)

@@ -13,6 +13,7 @@ from coexplore.files import write
 from coexplore.paper.claims import verdicts
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, SCALES, find, runs
+from coexplore.paper.tables import table
 from coexplore.paper.verdict import Verdict
 from coexplore.paper.verdict import table as markdown
 from coexplore.result import Result
@@ -26,7 +27,7 @@ def reproduce_command(words: list[str]) -> int:
     )
     parser.add_argument("figure", nargs="*", help=f"{ALL} (if none is named), or some of {', '.join(FIGURES)}")
     parser.add_argument(
-        "--scale", default="paper", help="paper: 4e6 episodes, 5 seeds | quick: a tenth of the episodes"
+        "--scale", default="paper", help="paper: 4e6 episodes (depth: 1e6), 5 seeds | quick: a tenth of the episodes"
     )
     parser.add_argument("--seeds", metavar="COUNT", help="seeds 0 to COUNT − 1 instead of the scale's number")
     parser.training()
@@ -73,6 +74,8 @@ def _drawn(names: list[str], done: list[Result], episodes: int, out: Path) -> No
     for name in names:
         with contextlib.suppress(NotRun):  # all of its runs failed, which has been told
             draw(FIGURES[name], done, out, episodes)
+            if FIGURES[name].kind == "bars":
+                write(out / f"{name}.md", table(FIGURES[name], done, episodes).encode())
 
 
 def _written(found: list[Verdict], out: Path) -> None:
@@ -81,9 +84,11 @@ def _written(found: list[Verdict], out: Path) -> None:
 
 
 def _told(found: list[Verdict]) -> None:
-    table = Table(title="claims of the paper")
+    if not found:  # ours have pictures and no claims
+        return
+    shown = Table(title="claims of the paper")
     for heading in ("claim", "verdict", "in words"):
-        table.add_column(heading)
+        shown.add_column(heading)
     for one in found:
-        table.add_row(one.id, one.verdict, one.sentence)
-    console().print(table)
+        shown.add_row(one.id, one.verdict, one.sentence)
+    console().print(shown)

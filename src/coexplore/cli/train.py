@@ -80,11 +80,16 @@ def read(names: list[str], words: list[str]) -> dict[str, Any]:
     first = {name: _values(words, f"--{name}") for name in ("layers", "task", "preset")}
     if bool(names) == bool(first["layers"]):
         raise refuse("rule", " ".join(names), f"one of {', '.join(rules.known())} after `train`, or else --layers")
-    chosen = {rules.find(name) for name in names}
-    chosen |= {type(rule) for text in first["layers"] for rule in Layers().parse("layers", text)}
+    chosen = _chosen(names, [Layers().parse("layers", text) for text in first["layers"]])
     tasks = [type(TaskName().parse("task", text)) for text in first["task"]]
-    tasks += [type(base(rule, text).task) for text in first["preset"] for rule in chosen]
-    return _options(names, flags(sorted(chosen, key=lambda rule: rule.name), tasks or (Multiplexer,)), words)
+    tasks += [type(base(of_layers[0], text).task) for text in first["preset"] for of_layers in chosen]
+    kinds = sorted({rule for of_layers in chosen for rule in of_layers}, key=lambda rule: rule.name)
+    return _options(names, flags(kinds, tasks or (Multiplexer,)), words)
+
+
+def _chosen(names: list[str], layers: list[tuple[rules.Rule, ...]] | None) -> list[tuple[type[rules.Rule], ...]]:
+    """The rules of each network that is asked for: one for all layers, or one each."""
+    return [(rules.find(name),) for name in dict.fromkeys(names)] or [tuple(map(type, each)) for each in layers or ()]
 
 
 def _values(words: list[str], flag: str) -> list[str]:
@@ -95,16 +100,16 @@ def _values(words: list[str], flag: str) -> list[str]:
 
 def described_runs(names: list[str], options: dict[str, Any]) -> list[Run]:
     """The grid; settings that only another rule or another task has do not concern a run."""
-    found = [rules.find(name) for name in dict.fromkeys(names)] or [type(layers[0]) for layers in options["layers"]]
-    tasks = options["task"] or [None]
-    return list(dict.fromkeys(run for rule in found for task in tasks for run in _runs(rule, task, options)))
+    found, tasks = _chosen(names, options["layers"]), options["task"] or [None]
+    return list(dict.fromkeys(run for kinds in found for task in tasks for run in _runs(kinds, task, options)))
 
 
-def _runs(rule: type[rules.Rule], task: Task | None, options: dict[str, Any]) -> list[Run]:
-    start = base(rule, options["preset"], task)
-    of_layers = {type(one) for layers in options["layers"] or () for one in layers}
-    known = flags({rule, *of_layers}, [type(start.task)])
-    return grid(start, **{name: options[name] for name in known if options[name] is not None and name != "task"})
+def _runs(kinds: tuple[type[rules.Rule], ...], task: Task | None, options: dict[str, Any]) -> list[Run]:
+    start = base(kinds[0], options["preset"], task)
+    axes = {name: options[name] for name in flags(kinds, [type(start.task)]) if options[name] is not None}
+    if "layers" in axes:
+        axes["layers"] = [tuple(kind() for kind in kinds)]  # type: ignore[call-arg]
+    return grid(start, **{name: values for name, values in axes.items() if name != "task"})
 
 
 def _options(names: list[str], specs: dict[str, Spec], words: list[str]) -> dict[str, Any]:

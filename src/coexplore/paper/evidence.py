@@ -142,8 +142,8 @@ def learned(result: Result) -> float:
 
 
 def draws(run: Run) -> int:
-    """How often an episode draws the hidden layer: T + 1 times where there is a chain, else once."""
-    return getattr(run.rules[0], "steps", 0) + 1
+    """How often an episode draws a hidden layer: each T + 1 times where there is a chain, else once."""
+    return sum(getattr(rule, "steps", 0) + 1 for rule in run.rules)
 
 
 def within_budget(result: Result) -> float:

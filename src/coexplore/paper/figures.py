@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from coexplore.fields import Linear, refuse
 from coexplore.flags import change, grid
-from coexplore.rules import Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
+from coexplore.rules import BUILT_IN, Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
 from coexplore.run import Run
 
 C = [0.0, 0.05, 0.10, 0.25, 0.40, 0.50, 0.75, 1.0]
@@ -45,7 +45,10 @@ Lines = dict[str, Places]
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all)."""
+    """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all).
+
+    A figure of many slow settings trains each for one `part`-th of a scale's episodes, and says so.
+    """
 
     name: str
     title: str
@@ -53,9 +56,16 @@ class Figure:
     lines: Lines
     windows: tuple[str, ...] = ()
     ours: bool = False
+    axis: str = "N, hidden units"  # of bars
+    part: int = 1
+
+    def length(self, episodes: int) -> int:
+        """How many episodes its runs have where the scale has so many; a length that no scale has is the runs' own."""
+        return episodes // self.part if episodes in {scale.episodes for scale in SCALES.values()} else episodes
 
     def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
-        """Each setting once, trained for so many episodes."""
+        """Each setting once, trained for as long as the figure does at this scale."""
+        episodes = self.length(episodes)
         found = (run for places in self.lines.values() for candidates in places.values() for run in candidates)
         return list(dict.fromkeys(resized(run, episodes) for run in found))
 
@@ -67,11 +77,10 @@ def resized(run: Run, episodes: int) -> Run:
 
 def runs(names: Iterable[str], episodes: int, seeds: int) -> list[Run]:
     """The runs of these figures, each once; the paper's before ours, and the largest networks last."""
-    chosen = [find(name) for name in names]
-    settings = dict.fromkeys(run for figure in chosen for run in figure.settings())
-    papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings()}
+    settings = dict.fromkeys(run for name in names for run in find(name).settings(episodes))
+    papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings(episodes)}
     ordered = sorted(settings, key=lambda run: (max(64, run.hidden[0]), run not in papers, -run.hidden[0]))
-    return [run for setting in ordered for run in grid(resized(setting, episodes), seed=range(seeds))]
+    return [run for setting in ordered for run in grid(setting, seed=range(seeds))]
 
 
 def find(name: str) -> Figure:
@@ -151,6 +160,12 @@ def _annealing() -> Lines:
     )
 
 
+def _depths() -> Lines:
+    """Every rule with one, two and three layers of the headline's width: a narrower layer would be a bottleneck too."""
+    depths = range(1, 4)
+    return {name: {L: [Run(rule=rule(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}  # type: ignore[call-arg]
+
+
 def _compute() -> Lines:
     alg_1 = {f"Algorithm 1, T = {T}": change(ALG_1, "steps", T) for T in (4, 10, 25)}
     return _curves(**alg_1, **{label: run for label, run in RULES.items() if run != ALG_1})
@@ -216,5 +231,15 @@ FIGURES = {
         Figure("headline", "Five rules, 64 hidden units", "curves", _curves(**RULES), ours=True),
         Figure("annealing", "Coupling and learning rate that fall", "curves", _annealing(), ours=True),
         Figure("compute", "Reward against draws of the hidden layer", "compute", _compute(), ours=True),
+        Figure(
+            "depth",
+            "One, two and three hidden layers",
+            "bars",
+            _depths(),
+            ("reward", "last"),
+            ours=True,
+            axis="L, hidden layers of 64 units",
+            part=4,
+        ),
     )
 }

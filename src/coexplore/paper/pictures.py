@@ -17,14 +17,14 @@ def draw(
     figure: Figure, results: Iterable[Result], folder: str | Path, episodes: int = SCALES["paper"].episodes
 ) -> list[Path]:
     """Write NAME.png and NAME.svg. What is not trained is left out, and the picture says so; NotRun if all is."""
-    evidence = Evidence(results, episodes)
+    evidence = Evidence(results, figure.length(episodes))
     drawn, missing = found(figure, evidence)
     if not drawn:
         raise NotRun(f"{figure.name}: nothing of it")
     page, axes = plots.panels(max(1, len(figure.windows)), 10.0 if figure.kind == "bars" else 8.0)
     PAINTERS[figure.kind](figure, axes, drawn)
     for one, window in zip(axes, figure.windows, strict=False):
-        one.set_ylabel(f"reward, {WINDOWS[window].format(episodes // 4)}")
+        one.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
     for one in axes[:-1]:
         one.get_legend().remove()  # one will do
     page.suptitle(heading(figure), size=12)
@@ -66,7 +66,7 @@ def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
         for label, places in found.items()
     }
     for one, window in zip(axes, figure.windows, strict=True):
-        plots.bars(one, _summaries(found, window), notes)
+        plots.bars(one, _summaries(found, window), notes, figure.axis)
 
 
 def _chosen(figure: Figure, label: str, x: Any, best: Any) -> str:

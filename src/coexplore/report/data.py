@@ -16,6 +16,7 @@ from coexplore.report.inside import inside
 from coexplore.report.settings import Settings, short
 from coexplore.result import Result, bins
 from coexplore.stats import student
+from coexplore.tasks.multiplexer import Multiplexer
 
 LONGEST = 300  # characters of a text that somebody else wrote
 STUDENT_STEPS = 400
@@ -65,8 +66,9 @@ def about(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def usual_length(results: Sequence[Result]) -> int:
-    """The paper's, if anything was trained for so long; else that of most runs."""
-    counts = collections.Counter(result.run.episodes for result in results)
+    """The paper's, if anything was trained for so long; else that of most runs that could belong to a figure."""
+    alike = (result.run for result in results if isinstance(result.run.task, Multiplexer))
+    counts = collections.Counter(run.episodes for run in alike if run.batch == Multiplexer.batch)
     paper = SCALES["paper"].episodes
     return paper if paper in counts or not counts else counts.most_common(1)[0][0]
 

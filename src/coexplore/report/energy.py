@@ -20,17 +20,20 @@ INPUTS, DRAWS, PATHS = 4, 64, 3
 
 
 def energies(result: Result) -> dict[str, Any] | None:
-    """Before and after learning, on a few inputs; None where the first layer has no such chain, or no parameters."""
-    rule = at_the_end(result.run.rules[0])
+    """Before and after learning, on a few inputs; None where the first layer has no such chain, where there are no
+    parameters, and for environments, whose states cannot be chosen."""
+    rule, task = at_the_end(result.run.rules[0]), result.run.task
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
-    states = np.asarray(result.run.task.sample(INPUTS, jax.random.key(0)))
-    x = np.repeat(np.asarray(result.run.task.observe(states)), DRAWS, axis=0)
+    if not task.one_step:
+        return None
+    states = np.asarray(task.sample(INPUTS, jax.random.key(0)))
+    x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)
     learned = {"before": network.init(result.run).layers[0], "after": result.params.layers[0]}
     along = {
         when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
     }
-    return {"inputs": [_named(result.run.task, states[i : i + 1]) for i in range(INPUTS)], **along}
+    return {"inputs": [_named(task, states[i : i + 1]) for i in range(INPUTS)], **along}
 
 
 def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray) -> np.ndarray:

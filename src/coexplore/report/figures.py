@@ -14,10 +14,11 @@ MOST_OTHERS = 12  # settings of no figure that are drawn unasked; all of them ca
 
 def figures(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
     """Those of which at least half was trained, then whatever no figure has."""
-    evidence = Evidence(results, episodes)
-    made = [one for figure in FIGURES.values() if (one := _figure(figure, evidence, settings))]
+    lengths = {figure.length(episodes) for figure in FIGURES.values()}
+    evidence = {length: Evidence(results, length) for length in lengths}
+    made = [_figure(figure, evidence[figure.length(episodes)], settings, episodes) for figure in FIGURES.values()]
     known = {settings.place.get(run) for figure in FIGURES.values() for run in figure.settings(episodes)}
-    return made + _others([i for i in settings.place.values() if i not in known], settings)
+    return [one for one in made if one] + _others([i for i in settings.place.values() if i not in known], settings)
 
 
 def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, Any]]:
@@ -40,7 +41,7 @@ def repeat(name: str, episodes: int, seeds: int) -> str | None:
     return None
 
 
-def _figure(figure: Figure, evidence: Evidence, settings: Settings) -> dict[str, Any] | None:
+def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: int) -> dict[str, Any] | None:
     lines, missing = found(figure, evidence)
     if missing > sum(map(len, figure.lines.values())) / 2:
         return None
@@ -49,11 +50,13 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings) -> dict[str,
         "name": figure.name,
         "title": heading(figure),
         "kind": figure.kind,
+        "axis": figure.axis,
+        "episodes": evidence.episodes,
         "window": _word(figure.windows[0]) if figure.windows else "all",
         "ordered": _ordered(figure, list(lines)),
         "seeds": seeds,
         "missing": missing,
-        "command": repeat(figure.name, evidence.episodes, seeds[-1]),
+        "command": repeat(figure.name, episodes, seeds[-1]),
         "lines": [
             {"label": label, "places": [_place(figure, label, x, *best, settings) for x, best in places.items()]}
             for label, places in lines.items()

@@ -25,6 +25,8 @@ const errorSeries = (line, ticks, { window, band }, offset) => ({
   },
 });
 
+const letter = (axis) => axis.split(",")[0];
+
 function barsOption(lines, state) {
   const ticks = ticksOf(lines);
   const gaps = { barGap: "8%", barCategoryGap: "18%" };
@@ -37,9 +39,9 @@ function barsOption(lines, state) {
     }),
   });
   return {
-    xAxis: axis("N, hidden units", { type: "category", data: ticks.map(String) }),
+    xAxis: axis(state.axis, { type: "category", data: ticks.map(String) }),
     yAxis: rewardAxis({ scale: false }),
-    tooltip: tooltip({ trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items) => placeHint("N", ticks[items[0].dataIndex], lines, state) }),
+    tooltip: tooltip({ trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items) => placeHint(letter(state.axis), ticks[items[0].dataIndex], lines, state) }),
     series: [...lines.map(bar), ...lines.map((line, i) => errorSeries(line, ticks, state, centre(i)))],
   };
 }

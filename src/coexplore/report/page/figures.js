@@ -1,6 +1,6 @@
 // The paper's figures, each a card whose chart follows its controls.
 
-const BY_KIND = { bars: "N", sweep: "c" };
+const BY_KIND = { bars: (figure) => letter(figure.axis), sweep: () => "c" };
 
 function figures() {
   const cards = data.figures.map(figureCard);
@@ -22,9 +22,9 @@ function figureCard(figure) {
   const options = { curves: curvesOption, compute: curvesOption, bars: barsOption, sweep: sweepOption };
   const chart = new Chart({
     name: figure.name,
-    option: () => options[figure.kind](lines(), { ...state, compute: figure.kind === "compute" }),
-    summary: () => places ? placesSummary(lines(), BY_KIND[figure.kind]) : curvesSummary(lines()),
-    points: () => places ? placesPoints(lines(), BY_KIND[figure.kind]) : curvesPoints(lines(), figure.kind === "compute"),
+    option: () => options[figure.kind](lines(), { ...state, compute: figure.kind === "compute", axis: figure.axis }),
+    summary: () => places ? placesSummary(lines(), BY_KIND[figure.kind](figure)) : curvesSummary(lines()),
+    points: () => places ? placesPoints(lines(), BY_KIND[figure.kind](figure)) : curvesPoints(lines(), figure.kind === "compute"),
     label: () => `${figure.title}: ${lines().map((line) => line.label).join(", ")}`,
   });
   const change = (name) => (value) => { state[name] = value; chart.update(); };
@@ -56,7 +56,8 @@ function figureLines(figure) {
 function figureNote(figure) {
   const seeds = figure.seeds.join("/");
   const absent = figure.missing ? ` · ${figure.missing} of its places not trained` : "";
-  return `mean over ${seeds} ${seeds === "1" ? "seed" : "seeds"}${absent}`;
+  const length = figure.episodes ? ` · ${whole(figure.episodes)} episodes` : "";
+  return `mean over ${seeds} ${seeds === "1" ? "seed" : "seeds"}${length}${absent}`;
 }
 
 function claimLinks(figure) {

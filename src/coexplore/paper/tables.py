@@ -1,0 +1,34 @@
+"""The numbers behind a figure of bars, in Markdown: each mean over seeds with its 95 % interval."""
+
+from collections.abc import Iterable
+
+from coexplore.paper.evidence import Evidence, found
+from coexplore.paper.figures import SCALES, Figure, heading
+from coexplore.result import Result
+from coexplore.stats import Summary, summary
+
+WORDS = {"first": "first quarter", "last": "last quarter", "reward": "all episodes"}
+
+
+def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> str:
+    """A row for each line and place, a column for each window; how many of the runs collapsed at the end of it."""
+    evidence = Evidence(results, figure.length(episodes))
+    columns = [figure.axis.partition(",")[0], "seeds", *(WORDS[window] for window in figure.windows), "collapsed"]
+    rows = [
+        [label, str(x), str(len(same)), *(_level(same, window) for window in figure.windows), _collapsed(same)]
+        for label, places in found(figure, evidence)[0].items()
+        for x, (_, same) in places.items()
+    ]
+    head = [["", *columns], ["---"] * (len(columns) + 1)]
+    lines = [f"| {' | '.join(row)} |" for row in [*head, *rows]]
+    title = f"{heading(figure)}: reward at {evidence.episodes:,} episodes, mean and 95 % interval over seeds."
+    return "\n".join([title, "", *lines, ""])
+
+
+def _level(same: list[Result], window: str) -> str:
+    level: Summary = summary([getattr(result, window) for result in same])
+    return f"{level.mean:.3f} [{level.low:.3f}, {level.high:.3f}]"
+
+
+def _collapsed(same: list[Result]) -> str:
+    return str(sum(result.collapsed for result in same))
