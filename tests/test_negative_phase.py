@@ -1,6 +1,5 @@
-"""What the paper compares with or builds on, proved by enumeration."""
+"""Boltzmann machines with a negative phase, and one-by-one sampling, by enumeration and another sampler."""
 
-import itertools
 import re
 from functools import partial
 from pathlib import Path
@@ -11,115 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore import network
-from coexplore.rules import Boltzmann, Feedback, MapProp, Reinforce, StraightThrough, UnbiasedWeightMax, WeightMax
-from coexplore.rules.base import Activity
+from coexplore.rules import Boltzmann, Feedback
 from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled
 from coexplore.rules.chain import Path as Chain
+from coexplore.units import Affine
 
 TIGHT = 1e-12
-WIDTHS = [(1,), (3,), (2, 1), (2, 3), (3, 2), (1, 4), (2, 2, 2)]
 
 
 @pytest.fixture(autouse=True)
 def _float64():
     with jax.enable_x64(True):
         yield
-
-
-def deep_case(seed, hidden, D=2):
-    rng = np.random.default_rng(seed)
-    sizes = (D, *hidden)
-    layers = tuple(exact.affine(rng, d, n) for d, n in itertools.pairwise(sizes))
-    task = exact.toy(rng, D, hidden[-1])
-    return task, (*layers, task.out), jnp.asarray(rng.normal(size=len(task.s)))
-
-
-# Weight Maximization ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rule", [Reinforce(), UnbiasedWeightMax(), UnbiasedWeightMax(expected=True)], ids=repr)
-@pytest.mark.parametrize("hidden", WIDTHS)
-def test_unbiased_weight_max_is_the_exact_gradient_at_every_depth_and_width(rule, hidden):
-    task, layers, V = deep_case(0, hidden)
-    credit = exact.deep_credit(rule, task, layers, V)
-    assert exact.largest_gap(credit, exact.deep_gradient(task, layers)) < TIGHT
-
-
-@pytest.mark.parametrize("hidden", [(3,), (2, 3)])
-def test_the_expected_form_never_has_more_variance(hidden):
-    less = 0
-    for seed in range(5):
-        task, layers, V = deep_case(seed, hidden)
-        drawn = exact.deep_variance(UnbiasedWeightMax(), task, layers, V)[:-1]
-        expected = exact.deep_variance(UnbiasedWeightMax(expected=True), task, layers, V)[:-1]
-        for a, b in zip(jax.tree.leaves(drawn), jax.tree.leaves(expected), strict=True):
-            assert float((b - a).max()) < TIGHT
-            less += int((b < 0.99 * a).sum())
-    assert less > 20
-
-
-def test_unbiased_weight_max_has_less_variance_than_reinforce_for_most_weights():
-    better = []
-    for seed in range(10):
-        task, layers, V = deep_case(seed, (3,))
-        ours = exact.deep_variance(UnbiasedWeightMax(), task, layers, V)[0].W
-        plain = exact.deep_variance(Reinforce(), task, layers, V)[0].W
-        better += list(np.asarray(ours < plain).ravel())
-    assert np.mean(better) > 0.7
-
-
-def biased(rule, hidden, factor):
-    """Cosine to the gradient of the first layer, and the error left after dividing by `factor` a layer."""
-    cosines, errors = [], []
-    for seed in range(20):
-        task, layers, V = deep_case(seed, hidden)
-        credit, gradient = exact.deep_credit(rule, task, layers, V)[0], exact.deep_gradient(task, layers)[0]
-        scaled = jax.tree.map(lambda c: c / factor ** len(hidden), credit)
-        cosines.append(exact.cosine(credit, gradient))
-        size = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(gradient))
-        errors.append(exact.largest_gap(scaled, gradient) / size)
-    return np.median(cosines), np.median(errors)
-
-
-@pytest.mark.parametrize("hidden", [(3,), (2, 3)])
-def test_plain_weight_max_is_biased_in_direction_and_in_size(hidden):
-    cosine, error = biased(WeightMax(), hidden, 2)
-    print(f"weight-max, hidden {hidden}: cosine {cosine:.3f}, error after dividing by 2 a layer {error:.2f}")
-    assert 0.5 < cosine < 0.9999
-    assert error > 0.02
-
-
-def test_straight_through_is_biased_too():
-    cosine, error = biased(StraightThrough(), (3,), 1)
-    print(f"ste: cosine {cosine:.3f}, error {error:.2f}")
-    assert 0.5 < cosine < 0.9999
-    assert error > 0.02
-
-
-def test_straight_through_is_backprop_through_the_means_of_the_drawn_values():
-    """Autodiff gives the same two layers deep, the bits going forward and σ coming back."""
-    rng = np.random.default_rng(1)
-    _, layers, _ = deep_case(1, (3, 2))
-    n = 7
-    x = jnp.asarray(rng.normal(size=(n, 2)))
-    hs = tuple(jnp.asarray(rng.integers(0, 2, (n, k)), jnp.float64) for k in (3, 2, 1))
-    signal = jnp.asarray(rng.normal(size=n))
-
-    def through(layers):
-        """Forward: the drawn bits. Backward: σ."""
-        value = x
-        for layer, h in zip(layers[:-1], hs[:-1], strict=True):
-            p = jax.nn.sigmoid(value @ layer.W + layer.b)
-            value = p + jax.lax.stop_gradient(h - p)
-        return jnp.mean(signal * exact.log_ber(hs[-1], value @ layers[-1].W + layers[-1].b))
-
-    credit = exact.learned(StraightThrough(), layers, x, tuple(h[None] for h in hs), signal)
-    assert exact.largest_gap(credit, jax.grad(through)(layers)) < TIGHT
-
-
-# Boltzmann machines with a negative phase -------------------------------------------------------------------------
 
 
 def phases_case(seed, N=3, c=0.8):
@@ -208,8 +111,6 @@ def test_the_closed_form_of_the_variance_against_brute_force(M):
 def sampled_law(params, c, T, s, sampler):
     if sampler == "synchronous":
         return exact.synchronous(params, c, T, s)
-    from coexplore.units import Affine
-
     kernel = exact.single_kernel(params, c, s)
     law = jnp.exp(exact.independent(Affine(params.W, params.b), s))
     for _ in range(T * params.b.shape[0]):
@@ -249,9 +150,6 @@ def test_the_tables_in_the_docs_are_what_enumeration_gives():
     assert shown == {
         str(T): (f"{bias['synchronous'][T]:.3f}", f"{bias['one-by-one'][T]:.3f}") for T in bias["synchronous"]
     }
-
-
-# Samplers ---------------------------------------------------------------------------------------------------------
 
 
 def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_machine_of_six_units():
@@ -299,77 +197,3 @@ def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_mach
     h = np.asarray(exact.states(N))
     assert np.abs(pairs_of["ours"] - pairs_of["theirs"]).max() < 0.025
     assert np.abs(np.einsum("k,ki,kj->ij", law, h, h) - pairs_of["theirs"]).max() > 0.05
-
-
-# MAP propagation --------------------------------------------------------------------------------------------------
-
-
-def map_case(rules, hidden, seed=0, n=6, D=3):
-    rng = np.random.default_rng(seed)
-    sizes = (D, *hidden, 1)
-    layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
-    x = jnp.asarray(rng.normal(size=(n, D)))
-    rules = (*rules, Reinforce())
-    params = network.Params(layers, None)
-    return rules, params, x, network.act(rules, params, x, jax.random.key(seed))
-
-
-def log_joint(rules, params, x, activities):
-    """log Pr(H, A | S) up to constants, written out here: Gaussians around softplus, a Bernoulli action."""
-    total, value = 0.0, x
-    for rule, layer, activity in zip(rules[:-1], params.layers[:-1], activities[:-1], strict=True):
-        mu = jnp.log1p(jnp.exp(value @ layer.W + layer.b))
-        total, value = total - ((activity.h - mu) ** 2).sum(axis=1) / (2 * rule.variance), activity.h
-    return total + exact.log_ber(activities[-1].h, value @ params.layers[-1].W + params.layers[-1].b)
-
-
-def test_relaxation_makes_what_happened_likelier_in_every_episode_and_leaves_the_action_alone():
-    rules, params, x, activities = map_case((MapProp(variance=0.3), MapProp()), (4, 3))
-    relaxed = network.relax(rules, params, x, activities)
-    assert (log_joint(rules, params, x, relaxed) > log_joint(rules, params, x, activities)).all()
-    assert np.array_equal(relaxed[-1].h, activities[-1].h)
-
-
-def test_one_relaxation_step_is_half_the_variance_times_the_slope_in_all_layers_at_once():
-    rules, params, x, activities = map_case((MapProp(0.3, relax_steps=1), MapProp(1.0, relax_steps=1)), (4, 3))
-    relaxed = network.relax(rules, params, x, activities)
-    slopes = jax.grad(
-        lambda hs: log_joint(rules, params, x, (*(Activity(h, h[None]) for h in hs), activities[-1])).sum()
-    )(tuple(a.h for a in activities[:-1]))
-    for rule, before, after, slope in zip(rules, activities, relaxed, slopes, strict=False):
-        assert float(jnp.abs(after.h - before.h - 0.5 * rule.variance * slope).max()) < TIGHT
-
-
-def test_credit_is_the_score_at_the_relaxed_values():
-    rules, params, x, activities = map_case((MapProp(variance=0.3), MapProp()), (4, 3))
-    relaxed = network.relax(rules, params, x, activities)
-    signal = jnp.asarray(np.random.default_rng(2).normal(size=len(x)))
-    credit = network.learn(rules, None, params, x, activities, signal)
-    score = jax.grad(lambda layers: jnp.mean(signal * log_joint(rules, network.Params(layers, None), x, relaxed)))(
-        params.layers
-    )
-    assert exact.largest_gap(credit.layers, score) < TIGHT
-
-
-def test_without_relaxation_map_propagation_is_reinforce_and_unbiased():
-    """A grid over two Gaussian units: the expected credit against the gradient of the expected reward."""
-    rng = np.random.default_rng(3)
-    layer, out = exact.affine(rng, 1, 2), exact.affine(rng, 2, 1)
-    v, x = 0.5, jnp.ones((1, 1))
-    axis = jnp.linspace(-8, 12, 601)
-    grid = jnp.stack([g.ravel() for g in jnp.meshgrid(axis, axis, indexing="ij")], axis=1)
-    cell = float(axis[1] - axis[0]) ** 2
-
-    def density(layer):
-        mu = jax.nn.softplus(x @ layer.W + layer.b)
-        return jnp.exp(-((grid - mu) ** 2).sum(axis=1) / (2 * v)) / (2 * jnp.pi * v)
-
-    def reward(layer):
-        return jnp.sum(density(layer) * cell * (2 * jax.nn.sigmoid(grid @ out.W + out.b)[:, 0] - 1))
-
-    rule = MapProp(variance=v, relax_steps=0)
-    p = density(layer) * cell
-    r = 2 * jax.nn.sigmoid(grid @ out.W + out.b)[:, 0] - 1
-    activity = Activity(h=grid, draws=grid[None])
-    credit = rule.credit(layer, jnp.ones((len(grid), 1)), activity, Feedback((len(grid) * p * r)[:, None]))
-    assert exact.largest_gap(credit, jax.grad(reward)(layer)) < 1e-8
