@@ -145,7 +145,7 @@ def objective(task: Toy, log_p: jax.Array, h: jax.Array) -> jax.Array:
 def activity(rule, params, x: jax.Array, H: jax.Array):
     """What the rule would have recorded had it drawn H [T+1, n, N] on inputs x [n, D]."""
     d = x @ params.W + params.b
-    if not hasattr(params, "W_rec"):
+    if not hasattr(rule, "coupling"):
         return Activity(h=H[-1], draws=jnp.zeros_like(H[-1:]))
     P = jax.nn.sigmoid(rule.coupling * (H[:-1] @ params.W_rec) + d)
     path = Path(H=H, P=P, h=H[-1], draws=jnp.zeros_like(H))

@@ -26,7 +26,13 @@ LAYERS = [
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 HOMES = {
     "cupy": {"engines/cuda/device.py"},
-    "gymnasium": {"tasks/control.py", "tasks/multiplexer_env.py", "tasks/__init__.py"},
+    "gymnasium": {
+        "engines/control/__init__.py",
+        "engines/control/worlds.py",
+        "tasks/control.py",
+        "tasks/multiplexer_env.py",
+        "tasks/__init__.py",
+    },
     "matplotlib": {"plots.py"},
     "optax": {"engines/xla.py"},
     "rich": {"progress.py", "cli/train.py", "cli/reproduce.py"},

@@ -11,7 +11,8 @@ import probes
 import pytest
 
 from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, Run, engines, network, train
-from coexplore.engines import control, worlds
+from coexplore.engines import control
+from coexplore.engines.control import agent, worlds
 from coexplore.fields import FieldError
 from coexplore.rules import BUILT_IN
 from coexplore.store import Store
@@ -261,11 +262,11 @@ def test_choices_that_do_not_begin_at_zero_and_observations_that_are_names():
 
 def test_running_scaling_gives_observations_of_mean_zero_and_variance_one():
     o = np.random.default_rng(0).normal(5.0, 3.0, (400, 1)).astype(np.float32)
-    scale, seen = control.Scale(jnp.zeros(()), jnp.zeros(1), jnp.zeros(1)), []
-    step = jax.jit(functools.partial(control._scaled, "running"))
+    scale, seen = agent.Scale(jnp.zeros(()), jnp.zeros(1), jnp.zeros(1)), []
+    step = jax.jit(functools.partial(agent.scaled, "running"))
     for row in o:
         o_t = jnp.asarray(row[None])
-        scale, _, start = step(scale, control.Seen(o_t, o_t, *[jnp.zeros(1)] * 3, jnp.zeros(())))
+        scale, _, start = step(scale, agent.Seen(o_t, o_t, *[jnp.zeros(1)] * 3, jnp.zeros(())))
         seen.append(float(start[0, 0]))
     assert float(scale.mean[0]) == pytest.approx(o.mean(), rel=1e-4)
     assert float(scale.squares[0] / 400) == pytest.approx(o.var(), rel=1e-3)

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from coexplore import plots
 from coexplore.beyond import control, supervised
 
@@ -18,7 +16,7 @@ def draw(comparison: Any, rows: Any, folder: Path) -> Path:
     return path
 
 
-def labels(comparison: supervised.Comparison, rows: Sequence[supervised.Row]) -> Figure:
+def labels(comparison: supervised.Comparison, rows: Sequence[supervised.Row]) -> Any:
     """Held-out accuracy at the end with 95 % intervals, and on the way there, a panel a kind of reward."""
     curves = supervised.learning(rows)
     page, axes = plots.panels(1 + len(curves))
@@ -33,7 +31,7 @@ def labels(comparison: supervised.Comparison, rows: Sequence[supervised.Row]) ->
     return page
 
 
-def returns(comparison: control.Comparison, rows: dict[str, list[control.Row]]) -> Figure:
+def returns(comparison: control.Comparison, rows: dict[str, list[control.Row]]) -> Any:
     """Learning curves, a panel for the author's settings and one for equal conditions."""
     titles = {"author": "the author's settings", "equal": "equal conditions"}
     shown = {titles[kind]: {row.entry.label: row.results for row in found} for kind, found in rows.items() if found}

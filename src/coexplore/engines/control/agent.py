@@ -1,0 +1,156 @@
+"""One agent: what it remembers, and what a step of its environments changes; pure functions, compiled for a group."""
+
+import functools
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int, Key
+
+from coexplore import network
+from coexplore.critic import CriticParams
+from coexplore.engines import xla
+from coexplore.network import Params
+from coexplore.run import Run
+
+LIMIT = 10.0  # of a scaled observation
+
+
+class Scale(eqx.Module):
+    """How many observations were seen, their mean, and their summed squares around it."""
+
+    count: Float[Array, ""]
+    mean: Float[Array, " D"]
+    squares: Float[Array, " D"]
+
+
+class Agent(eqx.Module):
+    """What a step changes in one run with B environments; its n parameters are one vector."""
+
+    weights: Float[Array, " n"]
+    moments: Any
+    traces: Float[Array, "B n"]
+    scale: Scale
+    s: Float[Array, "B D"]  # what it acted on last
+    t: Int[Array, ""]
+
+
+class Seen(NamedTuple):
+    """What the environments answered: the next observation, and where an episode ended the first of the new one."""
+
+    after: Float[Array, "B D"]
+    start: Float[Array, "B D"]
+    r: Float[Array, " B"]
+    terminated: Float[Array, " B"]
+    truncated: Float[Array, " B"]
+    progress: Float[Array, ""]  # of schedules, from 0 to 1
+
+
+def fresh(run: Run) -> Agent:
+    weights, _ = ravel_pytree(network.init(run))
+    D, B = run.task.size, run.batch
+    scale = Scale(jnp.zeros(()), jnp.zeros(D), jnp.zeros(D))
+    zero = jnp.asarray(0, jnp.int32)
+    return Agent(weights, xla.ADAM.init(weights), jnp.zeros((B, weights.size)), scale, jnp.zeros((B, D)), zero)
+
+
+def shapes(run: Run) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+    leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: network.init(run)))
+    return structure, tuple(leaf.shape for leaf in leaves)
+
+
+def unravelled(structure: Any, shapes: tuple[tuple[int, ...], ...], vector: Any) -> Params:
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = [vector[end - size : end] for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
+    return jax.tree.unflatten(structure, [part.reshape(s) for part, s in zip(parts, shapes, strict=True)])
+
+
+@functools.cache
+def compiled(structure: Any, shapes: tuple[tuple[int, ...], ...], program: Any, agent: Any, D: int) -> Any:
+    """A step of a group; compiled once for each shape of network."""
+    parts = functools.partial(unravelled, structure, shapes)
+
+    def one(numbers: Any, key: Any, arrays: Any, answers: Any) -> Any:
+        r, terminated, truncated, progress = answers[:, 2 * D :].T
+        seen = Seen(answers[:, :D], answers[:, D : 2 * D], r, terminated, truncated, progress[0])
+        numbers, arrays = jax.tree.unflatten(program, numbers), jax.tree.unflatten(agent, arrays)
+        after, actions = step(parts, numbers, key, arrays, seen)
+        return jax.tree.leaves(after), actions
+
+    return jax.jit(jax.vmap(one), compiler_options=xla.OPTIONS, donate_argnums=2)
+
+
+def step(parts: Any, program: xla.Program, key: Key[Array, ""], agent: Agent, seen: Seen) -> tuple[Agent, Any]:
+    """One run: learn from the last transition, then act on the next observation."""
+    now = xla.at(program, seen.progress)
+    scale, after, start = scaled(now.task.scaling, agent.scale, seen)
+    delta = _td_error(now, parts(agent.weights), agent.s, after, seen)
+    weights, moments = _climb(now, parts, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
+    params = parts(weights)
+    keys = jax.random.split(jax.random.fold_in(key, agent.t), delta.size)
+    actions, eligible = jax.vmap(functools.partial(_acted, now, params))(start, keys)
+    ended = jnp.maximum(seen.terminated, seen.truncated)
+    of_actor, of_critic = now.task.discount * now.task.actor_trace, now.task.discount * now.task.critic_trace
+    fading = _spread(params, itertools.repeat(of_actor), itertools.repeat(of_critic))
+    traces = fading * ((1 - ended)[:, None] * agent.traces) + eligible
+    return Agent(weights, moments, traces, scale, start, agent.t + 1), actions
+
+
+def scaled(scaling: str, scale: Scale, seen: Seen) -> tuple[Scale, Any, Any]:
+    """Both observations as the network sees them, and what has been learned of their scale."""
+    if scaling == "none":
+        return scale, seen.after, seen.start
+    B = seen.start.shape[0]  # every observation is acted on once, so these are all there are
+    count, mean = scale.count + B, scale.mean + (seen.start - scale.mean).sum(axis=0) / (scale.count + B)
+    squares = scale.squares + ((seen.start - scale.mean) * (seen.start - mean)).sum(axis=0)
+    width = jnp.sqrt(squares / count + 1e-8)
+    width = jnp.where(squares > 0, width, 1.0)
+
+    def seen_as(o: Array) -> Array:
+        return jnp.clip((o - mean) / width, -LIMIT, LIMIT)
+
+    return Scale(count, mean, squares), seen_as(seen.after), seen_as(seen.start)
+
+
+def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float[Array, " B"]:
+    """r + γ V(s′) − V(s)."""
+    limit = now.task.reward_limit
+    r = jnp.where(limit > 0, jnp.clip(seen.r, -limit, limit), seen.r)
+    if now.critic is None:
+        return r
+    B = r.size
+    values = now.critic.value(params.critic, jnp.concatenate([s, after]))
+    delta = r + now.task.discount * (1 - seen.terminated) * values[B:] - values[:B]
+    return delta * (1 - seen.truncated) if now.task.truncation == "ignore" else delta
+
+
+def _climb(now: Any, parts: Any, agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any]:
+    """Adam, upwards, every part at its own rate; before the first step there is nothing to learn from."""
+    with jax.numpy_dtype_promotion("standard"):  # optax mixes an integer step count with floats
+        steps, moments = xla.ADAM.update(ascent, agent.moments)
+    L = len(now.layers)
+    rates = _spread(parts(agent.weights), now.rates[:L], now.rates[L:])
+    moved = (agent.weights + rates * steps, moments)
+    return jax.tree.map(lambda new, old: jnp.where(agent.t > 0, new, old), moved, (agent.weights, agent.moments))
+
+
+def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
+    """An action at s, and what it adds to the trace: a batch of one."""
+    activities = network.act(now.layers, params, s[None], key)
+    eligible = network.eligibility(now.layers, now.critic, params, s[None], activities)
+    return network.action(now.layers, activities)[0], ravel_pytree(eligible)[0]
+
+
+def _spread(params: Params, layers: Iterable[Any], critic: Iterable[Any]) -> Float[Array, " n"]:
+    """A number for each part of the network, as a vector over its parameters."""
+
+    def filled(part: Any, value: Any) -> Any:
+        return jax.tree.map(lambda leaf: jnp.full_like(leaf, value), part)
+
+    of_critic = None if params.critic is None else CriticParams.of(map(filled, params.critic.layers, critic))
+    return ravel_pytree(Params(tuple(map(filled, params.layers, layers)), of_critic))[0]
