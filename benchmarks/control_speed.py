@@ -16,7 +16,6 @@ from rich.progress import track
 
 from coexplore import Boltzmann, Critic, Recurrent, Reinforce, Run, grid
 from coexplore.engines import control
-from coexplore.study import study
 from coexplore.tasks.control import Control
 
 RULES = {
@@ -130,13 +129,15 @@ def in_numpy(rule):
 
 
 def engine(rule):
-    """Steps a second of ten runs, side by side as `coexplore train --seeds 10` trains them."""
+    """Steps a second of ten runs side by side."""
     task = Control(scaling="none", discount=GAMMA, actor_trace=LAMBDA, critic_trace=LAMBDA)
     critic = Critic("softplus", SIZES)
-    run = Run(rule=rule, task=task, hidden=SIZES, critic=critic, learning_rate=RATE, episodes=400)
-    control.advance(control.start([run]), 1)  # compiles
-    done = study(grid(run, seed=range(10)), progress=False)
-    return sum(result.provenance["steps"] for result in done.results) / done.seconds
+    run = Run(rule=rule, task=task, hidden=SIZES, critic=critic, learning_rate=RATE, episodes=1_000_000)
+    state = control.advance(control.start(grid(run, seed=range(10))), 2)
+    began, before = time.perf_counter(), sum(world.steps for world in state.worlds)
+    while time.perf_counter() < began + SECONDS:
+        state = control.advance(state, run.updates)
+    return (sum(world.steps for world in state.worlds) - before) / (time.perf_counter() - began)
 
 
 def main():

@@ -29,7 +29,7 @@ from coexplore.result import Result
 from coexplore.run import Run
 from coexplore.tasks.control import Control
 
-WIDTH = 5  # runs that share a step
+WIDTH = 10  # runs that share a step
 SECONDS = 0.4  # after which `advance` comes back, whatever it was asked for: episodes may be long
 
 
@@ -37,9 +37,9 @@ SECONDS = 0.4  # after which `advance` comes back, whatever it was asked for: ep
 class State:
     runs: tuple[Run, ...]
     step: Any  # compiled for their shape
-    program: list[Any]  # this and the agents are lists of arrays, which JAX takes apart faster than records
+    program: Any  # a row of numbers for each run: a call costs the more the more arrays it is given
     keys: Any
-    agents: list[Any]
+    agents: list[Any]  # a list of arrays, which JAX takes apart faster than records
     actions: Any  # drawn, and not yet taken
     answers: np.ndarray  # of all environments: each of the worlds writes its own part
     worlds: list[Worlds]  # of each run
@@ -87,7 +87,7 @@ def _prepared(runs: list[Run]) -> State:
     return State(
         runs=tuple(runs),
         step=compiled(*shapes(runs[0]), *map(jax.tree.structure, (program, agents)), runs[0].task.size),
-        program=jax.tree.leaves(program),
+        program=jnp.stack(jax.tree.leaves(program), axis=1),
         keys=jnp.stack([network.root_keys(run.seed)[1] for run in padded]),
         agents=jax.tree.leaves(agents),
         actions=None,
@@ -123,7 +123,7 @@ def finish(state: State) -> list[Result]:
 def built() -> dict[str, Any]:
     import gymnasium
 
-    return {**xla.built(), "gymnasium": gymnasium.__version__}
+    return {**xla.built(), "gymnasium": gymnasium.__version__, "width": WIDTH}
 
 
 def params(state: State) -> list[Params]:

@@ -1,8 +1,7 @@
 """One agent: what it remembers, and what a step of its environments changes; pure functions, compiled for a group."""
 
 import functools
-import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,7 +12,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
-from coexplore.critic import CriticParams
 from coexplore.engines import xla
 from coexplore.network import Params
 from coexplore.run import Run
@@ -51,6 +49,13 @@ class Seen(NamedTuple):
     progress: Float[Array, ""]  # of schedules, from 0 to 1
 
 
+class Layout(NamedTuple):
+    """How a vector of all parameters is read: `named` as the network has them, `owned` by which part of it."""
+
+    named: Callable[[Any], Params]
+    owned: np.ndarray
+
+
 def fresh(run: Run) -> Agent:
     weights, _ = ravel_pytree(network.init(run))
     D, B = run.task.size, run.batch
@@ -73,30 +78,32 @@ def unravelled(structure: Any, shapes: tuple[tuple[int, ...], ...], vector: Any)
 @functools.cache
 def compiled(structure: Any, shapes: tuple[tuple[int, ...], ...], program: Any, agent: Any, D: int) -> Any:
     """A step of a group; compiled once for each shape of network."""
-    parts = functools.partial(unravelled, structure, shapes)
+    named = functools.partial(unravelled, structure, shapes)
+    layout = Layout(named, _owned(named(np.zeros(sum(int(np.prod(shape)) for shape in shapes), np.float32))))
 
     def one(numbers: Any, key: Any, arrays: Any, answers: Any) -> Any:
         r, terminated, truncated, progress = answers[:, 2 * D :].T
         seen = Seen(answers[:, :D], answers[:, D : 2 * D], r, terminated, truncated, progress[0])
-        numbers, arrays = jax.tree.unflatten(program, numbers), jax.tree.unflatten(agent, arrays)
-        after, actions = step(parts, numbers, key, arrays, seen)
+        numbers, arrays = jax.tree.unflatten(program, list(numbers)), jax.tree.unflatten(agent, arrays)
+        after, actions = step(layout, numbers, key, arrays, seen)
         return jax.tree.leaves(after), actions
 
     return jax.jit(jax.vmap(one), compiler_options=xla.OPTIONS, donate_argnums=2)
 
 
-def step(parts: Any, program: xla.Program, key: Key[Array, ""], agent: Agent, seen: Seen) -> tuple[Agent, Any]:
+def step(layout: Layout, program: xla.Program, key: Key[Array, ""], agent: Agent, seen: Seen) -> tuple[Agent, Any]:
     """One run: learn from the last transition, then act on the next observation."""
     now = xla.at(program, seen.progress)
     scale, after, start = scaled(now.task.scaling, agent.scale, seen)
-    delta = _td_error(now, parts(agent.weights), agent.s, after, seen)
-    weights, moments = _climb(now, parts, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
-    params = parts(weights)
+    delta = _td_error(now, layout.named(agent.weights), agent.s, after, seen)
+    weights, moments = _climb(now, layout, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
+    params = layout.named(weights)
     keys = jax.random.split(jax.random.fold_in(key, agent.t), delta.size)
     actions, eligible = jax.vmap(functools.partial(_acted, now, params))(start, keys)
     ended = jnp.maximum(seen.terminated, seen.truncated)
-    of_actor, of_critic = now.task.discount * now.task.actor_trace, now.task.discount * now.task.critic_trace
-    fading = _spread(params, itertools.repeat(of_actor), itertools.repeat(of_critic))
+    L = len(now.layers)
+    decays = [now.task.actor_trace] * L + [now.task.critic_trace] * (len(layout.owned) - L)
+    fading = now.task.discount * _spread(layout, decays)
     traces = fading * ((1 - ended)[:, None] * agent.traces) + eligible
     return Agent(weights, moments, traces, scale, start, agent.t + 1), actions
 
@@ -129,13 +136,11 @@ def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float
     return delta * (1 - seen.truncated) if now.task.truncation == "ignore" else delta
 
 
-def _climb(now: Any, parts: Any, agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any]:
+def _climb(now: Any, layout: Layout, agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any]:
     """Adam, upwards, every part at its own rate; before the first step there is nothing to learn from."""
     with jax.numpy_dtype_promotion("standard"):  # optax mixes an integer step count with floats
         steps, moments = xla.ADAM.update(ascent, agent.moments)
-    L = len(now.layers)
-    rates = _spread(parts(agent.weights), now.rates[:L], now.rates[L:])
-    moved = (agent.weights + rates * steps, moments)
+    moved = (agent.weights + _spread(layout, now.rates) * steps, moments)
     return jax.tree.map(lambda new, old: jnp.where(agent.t > 0, new, old), moved, (agent.weights, agent.moments))
 
 
@@ -146,11 +151,14 @@ def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""])
     return network.action(now.layers, activities)[0], ravel_pytree(eligible)[0]
 
 
-def _spread(params: Params, layers: Iterable[Any], critic: Iterable[Any]) -> Float[Array, " n"]:
-    """A number for each part of the network, as a vector over its parameters."""
+def _owned(params: Params) -> np.ndarray:
+    """For each layer, then each of the critic's, which of all parameters are its own: ones among zeros."""
+    parts = [*params.layers, *(params.critic.layers if params.critic else ())]
+    owner = {id(leaf): k for k, part in enumerate(parts) for leaf in jax.tree.leaves(part)}
+    whose = np.concatenate([np.full(leaf.size, owner[id(leaf)]) for leaf in jax.tree.leaves(params)])
+    return (whose == np.arange(len(parts))[:, None]).astype(np.float32)
 
-    def filled(part: Any, value: Any) -> Any:
-        return jax.tree.map(lambda leaf: jnp.full_like(leaf, value), part)
 
-    of_critic = None if params.critic is None else CriticParams.of(map(filled, params.critic.layers, critic))
-    return ravel_pytree(Params(tuple(map(filled, params.layers, layers)), of_critic))[0]
+def _spread(layout: Layout, values: Sequence[Any]) -> Any:
+    """A number for each part of the network, as a vector over all parameters."""
+    return sum(value * own for value, own in zip(values, layout.owned, strict=True))

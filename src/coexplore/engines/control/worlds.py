@@ -23,6 +23,8 @@ class World:
         self.env, self.run, self.place, self.episode = make(run.task.env), run, place, 0
         seen, acts = self.env.observation_space, self.env.action_space
         self.flat: Any = np.ravel if isinstance(seen, Box) else functools.partial(flatten, seen)
+        if isinstance(seen, Box) and len(seen.shape) == 1:
+            self.flat = np.asarray  # it is flat
         self.counted = spaces(run.task.env).choices is not None
         self.first = int(acts.start) if self.counted else 0
         self.acts = acts
@@ -94,7 +96,8 @@ class Worlds:
                 self._ended(world.total)
                 world.episode += 1
                 self.start[b] = world.reset()
-            self.rest[b] = r, terminated, truncated, self.progress
+            rest = self.rest[b]
+            rest[0], rest[1], rest[2], rest[3] = r, terminated, truncated, self.progress
 
     def _ended(self, total: float) -> None:
         self.sums[self.updates * len(self.sums) // self.run.updates] += total
