@@ -18,6 +18,7 @@ from coexplore.rules import BUILT_IN
 from coexplore.store import Store
 from coexplore.study import study
 from coexplore.tasks.control import Control
+from coexplore.units import drive
 
 probes.register()
 GAMMA = 0.9
@@ -272,6 +273,21 @@ def test_running_scaling_gives_observations_of_mean_zero_and_variance_one():
     assert float(scale.squares[0] / 400) == pytest.approx(o.var(), rel=1e-3)
     assert np.mean(seen[100:]) == pytest.approx(0, abs=0.2)
     assert np.std(seen[100:]) == pytest.approx(1, abs=0.2)
+
+
+def test_a_trained_network_takes_observations_as_the_environment_gives_them():
+    """What the run learned of their scale is in its first layers: the same drives and values as of scaled ones."""
+    run = PLAIN
+    state = control.advance(control.start([run]), 5)
+    of_agent = jax.tree.unflatten(jax.tree.structure(agent.fresh(run)), [array[0] for array in state.agents])
+    o = jnp.asarray([[0.3], [-0.8]])
+    width = np.sqrt(of_agent.scale.squares / of_agent.scale.count)
+    inner, outer = control._named(run, np.asarray(of_agent.weights)), control._params(state, 0)
+    inner, outer = (jax.tree.map(jnp.asarray, params) for params in (inner, outer))
+    seen = (o - of_agent.scale.mean) / width
+    assert np.abs(np.asarray(seen - o)).max() > 0.05
+    np.testing.assert_allclose(drive(outer.layers[0], o), drive(inner.layers[0], seen), atol=1e-4)
+    np.testing.assert_allclose(run.critic.value(outer.critic, o), run.critic.value(inner.critic, seen), atol=1e-4)
 
 
 def test_schedules_move_with_episodes_or_with_steps():

@@ -22,7 +22,7 @@ from jax.flatten_util import ravel_pytree
 
 from coexplore import network
 from coexplore.engines import xla
-from coexplore.engines.control.agent import compiled, fresh, shapes, unravelled
+from coexplore.engines.control.agent import compiled, fresh, shapes, unravelled, unscaled
 from coexplore.engines.control.worlds import Worlds, answer_size, replayable
 from coexplore.network import Params
 from coexplore.result import Result
@@ -168,7 +168,11 @@ def _program(run: Run) -> xla.Program:
 
 
 def _params(state: State, i: int) -> Params:
-    return _named(state.runs[i], np.asarray(state.agents[0][i]))  # the first of an agent's arrays are its weights
+    """For observations as the environment gives them, whatever the agent scaled them by."""
+    run = state.runs[i]
+    agent = jax.tree.unflatten(jax.tree.structure(fresh(run)), [array[i] for array in state.agents])
+    params = unravelled(*shapes(run), agent.weights)
+    return jax.tree.map(np.asarray, params if run.task.scaling == "none" else unscaled(params, agent.scale))
 
 
 def _named(run: Run, weights: Any) -> Params:

@@ -1,5 +1,6 @@
 """One agent: what it remembers, and what a step of its environments changes; pure functions, compiled for a group."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -115,13 +116,28 @@ def scaled(scaling: str, scale: Scale, seen: Seen) -> tuple[Scale, Any, Any]:
     B = seen.start.shape[0]  # every observation is acted on once, so these are all there are
     count, mean = scale.count + B, scale.mean + (seen.start - scale.mean).sum(axis=0) / (scale.count + B)
     squares = scale.squares + ((seen.start - scale.mean) * (seen.start - mean)).sum(axis=0)
-    width = jnp.sqrt(squares / count + 1e-8)
-    width = jnp.where(squares > 0, width, 1.0)
+    now = Scale(count, mean, squares)
 
     def seen_as(o: Array) -> Array:
-        return jnp.clip((o - mean) / width, -LIMIT, LIMIT)
+        return jnp.clip((o - mean) / _width(now), -LIMIT, LIMIT)
 
-    return Scale(count, mean, squares), seen_as(seen.after), seen_as(seen.start)
+    return now, seen_as(seen.after), seen_as(seen.start)
+
+
+def _width(scale: Scale) -> Any:
+    """The standard deviation; 1 for what has never moved."""
+    return jnp.where(scale.squares > 0, jnp.sqrt(scale.squares / scale.count + 1e-8), 1.0)
+
+
+def unscaled(params: Params, scale: Scale) -> Params:
+    """The network that sees o as this one sees (o − mean) / width: both first layers take the scale into W and b."""
+
+    def first(layer: Any) -> Any:
+        W = layer.W / _width(scale)[:, None]
+        return dataclasses.replace(layer, W=W, b=layer.b - scale.mean @ W)
+
+    critic = params.critic and dataclasses.replace(params.critic, hidden=first(params.critic.hidden))
+    return Params((first(params.layers[0]), *params.layers[1:]), critic)
 
 
 def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float[Array, " B"]:
