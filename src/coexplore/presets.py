@@ -22,10 +22,12 @@ def _control(rule: Any, env: str, episodes: int, actor: Any, critic: Any, **sett
     return Run(rule=rule, task=task, hidden=(64, 32), episodes=episodes, learning_rate=(*actor, *critic), critic=CRITIC)
 
 
-def _map_prop(actor: tuple[float, float], env: str, episodes: int, rates: Any, critic: Any, **settings: Any) -> Run:
+def _map_prop(
+    variances: tuple[float, float], env: str, episodes: int, actor: Any, critic: Any, trace: float, **settings: Any
+) -> Run:
     """The author's critic learned by MAP propagation too; ours learns by backprop."""
-    rule = tuple(MapProp(variance=v) for v in actor)
-    return _control(rule, env, episodes, rates, critic, **settings)
+    rule = tuple(MapProp(variance=v) for v in variances)
+    return _control(rule, env, episodes, actor, critic, actor_trace=trace, critic_trace=trace, **settings)
 
 
 def _falling(starts: tuple[float, ...], stops: tuple[float, ...]) -> tuple[Any, ...]:
@@ -80,8 +82,7 @@ PRESETS: dict[str, dict[str, Run]] = {
             1000,
             *_MAP_CARTPOLE,
             temperature=2.0,
-            actor_trace=0.95,
-            critic_trace=0.95,
+            trace=0.95,
             anneal=50_000,
         ),
         "acrobot": _map_prop(
@@ -90,8 +91,7 @@ PRESETS: dict[str, dict[str, Run]] = {
             500,
             *_MAP_CARTPOLE,
             temperature=4.0,
-            actor_trace=0.97,
-            critic_trace=0.97,
+            trace=0.97,
             anneal=100_000,
         ),
         "lunar-lander": _map_prop(
@@ -101,8 +101,7 @@ PRESETS: dict[str, dict[str, Run]] = {
             (0.004, 4e-6, 4e-8),
             (0.01, 1e-5, 1e-7),
             temperature=8.0,
-            actor_trace=0.97,
-            critic_trace=0.97,
+            trace=0.97,
         ),
         "mountain-car": _map_prop(
             (0.03, 0.1),
@@ -112,8 +111,7 @@ PRESETS: dict[str, dict[str, Run]] = {
             (0.01, 1e-5, 1e-6),
             action_variance=0.5,
             reward_limit=5.0,
-            actor_trace=0.97,
-            critic_trace=0.97,
+            trace=0.97,
         ),
     },
     WeightMax.name: {
