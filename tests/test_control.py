@@ -150,7 +150,7 @@ def test_forty_steps_are_the_algorithm_written_out_in_numpy(name, truncation, ba
         expected = mine.step(answers[:, :D], answers[:, D : 2 * D], rest[:, 0], rest[:, 1] > 0, rest[:, 2] > 0)
         np.testing.assert_allclose(np.asarray(state.actions)[0], expected, atol=1e-4)
         np.testing.assert_allclose(np.asarray(state.agents[0])[0], mine.theta, atol=2e-4, err_msg=f"step {step}")
-        np.testing.assert_allclose(np.asarray(state.agents[4])[0], mine.z, atol=2e-4)
+        np.testing.assert_allclose(np.asarray(state.agents[3])[0], mine.z, atol=2e-4)
         for world, actions in zip(state.worlds, np.asarray(state.actions), strict=False):
             world.step(actions)
         control._act(state)
@@ -296,7 +296,7 @@ def test_schedules_move_with_episodes_or_with_steps():
     for _ in range(14):  # two episodes of seven steps
         world.step(np.zeros(1, np.int32))
     assert world.progress == pytest.approx(2 / 60)
-    world.run = dataclasses.replace(run, task=dataclasses.replace(run.task, anneal=28))
+    world.anneal = 28
     assert world.progress == pytest.approx(0.5)
 
 

@@ -32,8 +32,8 @@ TITLES = {
 
 NO_GPU = "there is no NVIDIA GPU"  # nothing to tell a person about who did not ask for one
 
-# Counts the versions of an engine's random numbers: results of another version are other results.
-STREAMS = {"cuda": 1, "cpu": 1, "xla": 1, "control": 1}
+# Counts the versions of an engine's random numbers and arithmetic: results of another version are other results.
+STREAMS = {"cuda": 1, "cpu": 1, "xla": 1, "control": 2}
 
 # Engines whose threads only wait, so that they need no core.
 ELSEWHERE = {"cuda"}

@@ -26,7 +26,8 @@ from coexplore.result import Result, bin_sizes, bins
 from coexplore.run import Run
 
 COUNTS = ("t", "bin", "phase")  # how far a group is: the same for all its runs
-ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
+BETAS, EPSILON = (0.9, 0.999), 1e-8
+ADAM = optax.scale_by_adam(*BETAS, EPSILON)
 
 
 class Program(eqx.Module):
@@ -168,7 +169,7 @@ def update_with_draws(state: State) -> tuple[State, Draws]:
 
 def program(run: Run, task: Any = None) -> Program:
     numbers = (network.layers(run), run.critic, task or run.task, run.learning_rates)
-    layers, critic, task, rates = jax.tree.map(_schedule, numbers, is_leaf=_is_schedule)
+    layers, critic, task, rates = jax.tree.map(schedule, numbers, is_leaf=_is_schedule)
     return Program(layers, critic, task, rates, run.batch)
 
 
@@ -185,7 +186,7 @@ def _is_schedule(x: Any) -> bool:
     return isinstance(x, Linear)
 
 
-def _schedule(x: Any) -> Linear:
+def schedule(x: Any) -> Linear:
     """A number as a schedule, so that constants and schedules share a compilation."""
     return x if isinstance(x, Linear) else Linear(x, x)
 

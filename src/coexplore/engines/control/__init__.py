@@ -22,7 +22,7 @@ from jax.flatten_util import ravel_pytree
 
 from coexplore import network
 from coexplore.engines import xla
-from coexplore.engines.control.agent import compiled, fresh, shapes, unravelled, unscaled
+from coexplore.engines.control.agent import Pace, compiled, fresh, pace, shapes, unravelled, unscaled
 from coexplore.engines.control.worlds import Worlds, answer_size, replayable
 from coexplore.network import Params
 from coexplore.result import Result
@@ -38,6 +38,7 @@ class State:
     runs: tuple[Run, ...]
     step: Any  # compiled for their shape
     program: Any  # a row of numbers for each run: a call costs the more the more arrays it is given
+    pace: Pace
     keys: Any
     agents: list[Any]  # a list of arrays, which JAX takes apart faster than records
     actions: Any  # drawn, and not yet taken
@@ -88,6 +89,7 @@ def _prepared(runs: list[Run]) -> State:
         runs=tuple(runs),
         step=compiled(*shapes(runs[0]), *map(jax.tree.structure, (program, agents)), runs[0].task.size),
         program=jnp.stack(jax.tree.leaves(program), axis=1),
+        pace=jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(pace, padded)),
         keys=jnp.stack([network.root_keys(run.seed)[1] for run in padded]),
         agents=jax.tree.leaves(agents),
         actions=None,
@@ -159,7 +161,8 @@ def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
 
 def _act(state: State) -> None:
     """Let every agent learn from what its environments answered, and draw its next actions."""
-    state.agents, state.actions = state.step(state.program, state.keys, state.agents, state.answers.copy())
+    told = (state.program, state.pace, state.keys, state.agents, state.answers.copy())
+    state.agents, state.actions = state.step(*told)
 
 
 def _program(run: Run) -> xla.Program:

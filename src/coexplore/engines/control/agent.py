@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -32,7 +32,8 @@ class Agent(eqx.Module):
     """What a step changes in one run with B environments; its n parameters are one vector."""
 
     weights: Float[Array, " n"]
-    moments: Any
+    m: Float[Array, " n"]  # Adam's running means of what was climbed, and of its square
+    v: Float[Array, " n"]
     traces: Float[Array, "B n"]
     scale: Scale
     s: Float[Array, "B D"]  # what it acted on last
@@ -50,19 +51,35 @@ class Seen(NamedTuple):
     progress: Float[Array, ""]  # of schedules, from 0 to 1
 
 
-class Layout(NamedTuple):
-    """How a vector of all parameters is read: `named` as the network has them, `owned` by which part of it."""
+class Pace(eqx.Module):
+    """How fast each parameter learns, in the first step and in the last, and how fast its trace fades."""
 
-    named: Callable[[Any], Params]
-    owned: np.ndarray
+    start: Float[Array, " n"]
+    stop: Float[Array, " n"]
+    fading: Float[Array, " n"]
 
 
 def fresh(run: Run) -> Agent:
     weights, _ = ravel_pytree(network.init(run))
-    D, B = run.task.size, run.batch
+    D, B, n = run.task.size, run.batch, weights.size
     scale = Scale(jnp.zeros(()), jnp.zeros(D), jnp.zeros(D))
     zero = jnp.asarray(0, jnp.int32)
-    return Agent(weights, xla.ADAM.init(weights), jnp.zeros((B, weights.size)), scale, jnp.zeros((B, D)), zero)
+    return Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, jnp.zeros((B, D)), zero)
+
+
+def pace(run: Run) -> Pace:
+    """Every part of the network has its own rate; actor and critic have their own traces."""
+    params, task = network.init(run), run.task
+    rates = [xla.schedule(rate) for rate in run.learning_rates]
+    parts = [*params.layers, *(params.critic.layers if params.critic else ())]
+    decays = [task.actor_trace] * len(params.layers) + [task.critic_trace] * len(rates)
+    numbers = {
+        id(leaf): (rate.start, rate.stop, task.discount * decay)
+        for part, rate, decay in zip(parts, rates, decays, strict=False)
+        for leaf in jax.tree.leaves(part)
+    }
+    spread = [np.full((leaf.size, 3), numbers[id(leaf)], np.float32) for leaf in jax.tree.leaves(params)]
+    return Pace(*map(jnp.asarray, np.concatenate(spread).T))
 
 
 def shapes(run: Run) -> tuple[Any, tuple[tuple[int, ...], ...]]:
@@ -80,33 +97,31 @@ def unravelled(structure: Any, shapes: tuple[tuple[int, ...], ...], vector: Any)
 def compiled(structure: Any, shapes: tuple[tuple[int, ...], ...], program: Any, agent: Any, D: int) -> Any:
     """A step of a group; compiled once for each shape of network."""
     named = functools.partial(unravelled, structure, shapes)
-    layout = Layout(named, _owned(named(np.zeros(sum(int(np.prod(shape)) for shape in shapes), np.float32))))
 
-    def one(numbers: Any, key: Any, arrays: Any, answers: Any) -> Any:
+    def one(numbers: Any, pace: Pace, key: Any, arrays: Any, answers: Any) -> Any:
         r, terminated, truncated, progress = answers[:, 2 * D :].T
         seen = Seen(answers[:, :D], answers[:, D : 2 * D], r, terminated, truncated, progress[0])
         numbers, arrays = jax.tree.unflatten(program, list(numbers)), jax.tree.unflatten(agent, arrays)
-        after, actions = step(layout, numbers, key, arrays, seen)
+        after, actions = step(named, numbers, pace, key, arrays, seen)
         return jax.tree.leaves(after), actions
 
-    return jax.jit(jax.vmap(one), compiler_options=xla.OPTIONS, donate_argnums=2)
+    return jax.jit(jax.vmap(one), compiler_options=xla.OPTIONS, donate_argnums=3)
 
 
-def step(layout: Layout, program: xla.Program, key: Key[Array, ""], agent: Agent, seen: Seen) -> tuple[Agent, Any]:
+def step(
+    named: Callable[[Any], Params], program: xla.Program, pace: Pace, key: Key[Array, ""], agent: Agent, seen: Seen
+) -> tuple[Agent, Any]:
     """One run: learn from the last transition, then act on the next observation."""
     now = xla.at(program, seen.progress)
     scale, after, start = scaled(now.task.scaling, agent.scale, seen)
-    delta = _td_error(now, layout.named(agent.weights), agent.s, after, seen)
-    weights, moments = _climb(now, layout, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
-    params = layout.named(weights)
+    delta = _td_error(now, named(agent.weights), agent.s, after, seen)
+    rates = pace.start + (pace.stop - pace.start) * seen.progress
+    weights, m, v = _climb(rates, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
     keys = jax.random.split(jax.random.fold_in(key, agent.t), delta.size)
-    actions, eligible = jax.vmap(functools.partial(_acted, now, params))(start, keys)
+    actions, eligible = jax.vmap(functools.partial(_acted, now, named(weights)))(start, keys)
     ended = jnp.maximum(seen.terminated, seen.truncated)
-    L = len(now.layers)
-    decays = [now.task.actor_trace] * L + [now.task.critic_trace] * (len(layout.owned) - L)
-    fading = now.task.discount * _spread(layout, decays)
-    traces = fading * ((1 - ended)[:, None] * agent.traces) + eligible
-    return Agent(weights, moments, traces, scale, start, agent.t + 1), actions
+    traces = pace.fading * ((1 - ended)[:, None] * agent.traces) + eligible
+    return Agent(weights, m, v, traces, scale, start, agent.t + 1), actions
 
 
 def scaled(scaling: str, scale: Scale, seen: Seen) -> tuple[Scale, Any, Any]:
@@ -152,12 +167,16 @@ def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float
     return delta * (1 - seen.truncated) if now.task.truncation == "ignore" else delta
 
 
-def _climb(now: Any, layout: Layout, agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any]:
-    """Adam, upwards, every part at its own rate; before the first step there is nothing to learn from."""
-    with jax.numpy_dtype_promotion("standard"):  # optax mixes an integer step count with floats
-        steps, moments = xla.ADAM.update(ascent, agent.moments)
-    moved = (agent.weights + _spread(layout, now.rates) * steps, moments)
-    return jax.tree.map(lambda new, old: jnp.where(agent.t > 0, new, old), moved, (agent.weights, agent.moments))
+def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any, Any]:
+    """Adam, upwards. Written out because optax divides three times for each parameter, which took most of a step.
+
+    In step 0 there is nothing to learn from: traces are 0, so nothing moves.
+    """
+    t, (b1, b2) = jnp.maximum(agent.t, 1).astype(jnp.float32), xla.BETAS
+    m = agent.m + (1 - b1) * (ascent - agent.m)
+    v = agent.v + (1 - b2) * (ascent**2 - agent.v)
+    first, second = 1 / (1 - b1**t), 1 / (1 - b2**t)
+    return agent.weights + rates * first * m / (jnp.sqrt(second * v) + xla.EPSILON), m, v
 
 
 def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
@@ -165,16 +184,3 @@ def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""])
     activities = network.act(now.layers, params, s[None], key)
     eligible = network.eligibility(now.layers, now.critic, params, s[None], activities)
     return network.action(now.layers, activities)[0], ravel_pytree(eligible)[0]
-
-
-def _owned(params: Params) -> np.ndarray:
-    """For each layer, then each of the critic's, which of all parameters are its own: ones among zeros."""
-    parts = [*params.layers, *(params.critic.layers if params.critic else ())]
-    owner = {id(leaf): k for k, part in enumerate(parts) for leaf in jax.tree.leaves(part)}
-    whose = np.concatenate([np.full(leaf.size, owner[id(leaf)]) for leaf in jax.tree.leaves(params)])
-    return (whose == np.arange(len(parts))[:, None]).astype(np.float32)
-
-
-def _spread(layout: Layout, values: Sequence[Any]) -> Any:
-    """A number for each part of the network, as a vector over all parameters."""
-    return sum(value * own for value, own in zip(values, layout.owned, strict=True))

@@ -27,7 +27,7 @@ class World:
             self.flat = np.asarray  # it is flat
         self.counted = spaces(run.task.env).choices is not None
         self.first = int(acts.start) if self.counted else 0
-        self.acts = acts
+        self.acts, self.kind = acts, acts.dtype.type
 
     def reset(self) -> np.ndarray:
         seed = np.random.SeedSequence((self.run.seed, self.place, self.episode)).generate_state(1)[0]
@@ -39,13 +39,14 @@ class World:
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool]:
         self.actions.append(action)
         o, r, terminated, truncated, _ = self.env.step(self.taken(action))
-        self.total += float(r)
-        return self.flat(o), float(r), bool(terminated), bool(truncated) and not terminated
+        r = float(r)
+        self.total += r
+        return self.flat(o), r, bool(terminated), bool(truncated and not terminated)
 
     def taken(self, action: Any) -> Any:
         """The network's action as the environment wants it: numbers are kept within its limits."""
         if self.counted:
-            return self.first + int(action)
+            return self.kind(self.first + action)  # as the space itself samples: a Python int is checked slower
         return np.clip(action.reshape(self.acts.shape), self.acts.low, self.acts.high).astype(self.acts.dtype)
 
 
@@ -62,6 +63,7 @@ class Worlds:
         self.sums, self.steps, self.episodes = np.zeros(bins(run.updates)), 0, 0
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
+        self.batch, self.anneal, self.goal = run.batch, run.task.anneal, run.episodes
         D = run.task.size
         self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
         if saved is None:
@@ -72,12 +74,11 @@ class Worlds:
     @property
     def progress(self) -> float:
         """How far schedules are: over `anneal` steps, or over the run's episodes."""
-        anneal = self.run.task.anneal
-        return min(1.0, self.steps / anneal) if anneal else min(1.0, self.episodes / self.run.episodes)
+        return min(1.0, self.steps / self.anneal if self.anneal else self.episodes / self.goal)
 
     @property
     def updates(self) -> int:
-        return self.episodes // self.run.batch
+        return self.episodes // self.batch
 
     @property
     def curve(self) -> np.ndarray:
@@ -86,11 +87,12 @@ class Worlds:
 
     def step(self, actions: np.ndarray) -> None:
         """Take the actions; where an episode ends, begin the next."""
+        taken = actions if actions.ndim > 1 else actions.tolist()  # choices: counting is faster in Python
         for b, world in enumerate(self.worlds):
             if self.finished:
                 return
             self.steps += 1
-            after, r, terminated, truncated = world.step(actions[b])
+            after, r, terminated, truncated = world.step(taken[b])
             self.after[b] = self.start[b] = after
             if terminated or truncated:
                 self._ended(world.total)
@@ -103,7 +105,7 @@ class Worlds:
         self.sums[self.updates * len(self.sums) // self.run.updates] += total
         self.recent.append(total)
         self.episodes += 1
-        self.finished = self.episodes >= self.run.episodes
+        self.finished = self.episodes >= self.goal
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Enough to go on: the seeds follow from the counts of episodes."""
@@ -115,7 +117,7 @@ class Worlds:
     def _replay(self, saved: dict[str, np.ndarray]) -> None:
         self.sums = saved["world.sums"].copy()
         self.steps, self.episodes, *episodes = map(int, saved["world.counts"])
-        self.finished = self.episodes >= self.run.episodes
+        self.finished = self.episodes >= self.goal
         self.answers[:] = saved["world.answers"]
         for b, (world, episode) in enumerate(zip(self.worlds, episodes, strict=True)):
             world.episode = episode
