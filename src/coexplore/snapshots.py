@@ -64,7 +64,8 @@ def _at(x: Any, progress: float) -> Any:
     return np.float32(x.at(progress) if isinstance(x, Linear) else x)
 
 
-@jax.jit
+# A small program that runs twenty times a run: compiling it thoroughly would cost more than it saves.
+@functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
 def _seen(layers: Any, critic: Any, task: Any, params: network.Params, state: Any, key: Any) -> dict[str, Any]:
     s = task.observe(state)
     activities = network.act(layers, params, s, key)

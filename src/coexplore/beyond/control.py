@@ -26,13 +26,17 @@ KINDS = {
 }
 
 # Mean and standard deviation over 10 runs: Chung, "Learning by competition of self-interested reinforcement learning
-# agents" (Weight Maximization) and "MAP propagation algorithm". The latter's REINFORCE is on the same network as MAP
-# propagation, that is, MAP propagation that does not move its values; it stands beside binary units too.
+# agents" (Weight Maximization) and "MAP propagation algorithm", and the code that was released with them (LunarLander,
+# there v2, and MountainCar). REINFORCE is on the same network as MAP propagation, that is, MAP propagation that does not
+# move its values; it stands beside binary units too.
 PUBLISHED = {
     ("weight-max", "CartPole-v1"): (390.38, 43.25),
     ("weight-max", "Acrobot-v1"): (-97.05, 2.90),
+    ("weight-max", "LunarLander-v3"): (111.23, 16.58),
     ("map-prop", "CartPole-v1"): (459.70, 13.89),
     ("map-prop", "Acrobot-v1"): (-100.29, 5.40),
+    ("map-prop", "LunarLander-v3"): (127.88, 24.57),
+    ("map-prop", "MountainCarContinuous-v0"): (39.45, 30.48),
     ("REINFORCE", "CartPole-v1"): (47.29, 8.22),
     ("REINFORCE", "Acrobot-v1"): (-148.42, 47.65),
 }
@@ -92,7 +96,12 @@ COMPARISONS = {
             _author("CartPole-v1", "weight-max", "map-prop", preset="cartpole"),
             _equal("CartPole-v1", 4),
         ),
-        Comparison("acrobot", "Acrobot-v1", _author("Acrobot-v1", "weight-max", "map-prop", preset="acrobot"), []),
+        Comparison(
+            "acrobot",
+            "Acrobot-v1",
+            _author("Acrobot-v1", "weight-max", "map-prop", preset="acrobot"),
+            _equal("Acrobot-v1", 4),
+        ),
         Comparison(
             "lunar-lander",
             "LunarLander-v3",
