@@ -334,7 +334,8 @@ def test_a_missing_dependency_is_named(monkeypatch):
         raise gymnasium.error.DependencyNotInstalled("Box2D is not installed")
 
     monkeypatch.setattr(gymnasium, "make", fail)
-    assert "coexplore[box2d]" in Control(env="LunarLander-v3").missing
+    with pytest.raises(FieldError, match=r"^env: 'LunarLander-v3' needs Box2D: pip install 'coexplore\[box2d\]'$"):
+        engines.choose(Run(rule=Reinforce(), task=Control(env="LunarLander-v3")))
 
 
 def test_map_propagation_relaxes_before_its_eligibility_is_taken():

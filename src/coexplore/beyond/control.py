@@ -27,8 +27,8 @@ KINDS = {
 
 # Mean and standard deviation over 10 runs: Chung, "Learning by competition of self-interested reinforcement learning
 # agents" (Weight Maximization) and "MAP propagation algorithm", and the code that was released with them (LunarLander,
-# there v2, and MountainCar). REINFORCE is on the same network as MAP propagation, that is, MAP propagation that does not
-# move its values; it stands beside binary units too.
+# there v2, and MountainCar). REINFORCE is on the same network as MAP propagation, that is, MAP propagation that does
+# not move its values; it stands beside binary units too.
 PUBLISHED = {
     ("weight-max", "CartPole-v1"): (390.38, 43.25),
     ("weight-max", "Acrobot-v1"): (-97.05, 2.90),

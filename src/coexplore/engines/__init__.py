@@ -19,7 +19,7 @@ Nothing outside the Run changes a result: not the grouping, not how the updates 
 import importlib
 from types import ModuleType
 
-from coexplore.fields import refuse
+from coexplore.fields import FieldError, refuse
 from coexplore.run import Run
 
 # In the order in which `auto` tries them.
@@ -53,6 +53,8 @@ def caution(run: Run, name: str) -> str | None:
 
 def choose(run: Run, name: str = "auto") -> str:
     """The engine for a run: the one asked for, or the first that can."""
+    if run.task.missing:
+        raise FieldError(run.task.missing)
     reasons = {}
     for each in TITLES if name == "auto" else [name]:
         reason = find(each).missing() or find(each).supports(run)

@@ -34,6 +34,11 @@ class Task(Checked):
         """How many output units that takes."""
 
     @property
+    def missing(self) -> str | None:
+        """Why it cannot be had here, in one line."""
+        return None
+
+    @property
     def graded(self) -> bool:
         """Whether the output is given the right answer, the reward being its log-probability, rather than to draw."""
         return False

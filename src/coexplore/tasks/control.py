@@ -53,7 +53,6 @@ class Control(Task):
 
     @property
     def missing(self) -> str | None:
-        """Why the environment cannot be made here."""
         try:
             spaces(self.env)
         except FieldError as error:
@@ -83,10 +82,9 @@ def make(env: str) -> Any:
     except gymnasium.error.NameNotFound:
         known = "an environment that Gymnasium knows; import the package that brings it"
         raise refuse("env", env, known, environments()) from None
-    except gymnasium.error.DependencyNotInstalled as error:
-        hint = "; pip install 'coexplore[box2d]'" if "box2d" in str(error).lower() else ""
-        raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}{hint}") from None
     except gymnasium.error.Error as error:
+        if "box2d" in str(error).lower():
+            raise FieldError(f"env: {env!r} needs Box2D: pip install 'coexplore[box2d]'") from None
         raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}") from None
 
 

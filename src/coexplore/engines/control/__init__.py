@@ -57,7 +57,7 @@ def missing() -> str | None:
 
 
 def supports(run: Run) -> str | None:
-    return run.task.missing if not run.task.one_step else "it steps environments"
+    return "it steps environments" if run.task.one_step else None
 
 
 def caution(run: Run) -> str | None:
