@@ -71,11 +71,11 @@ def pace(run: Run) -> Pace:
     """Every part of the network has its own rate; actor and critic have their own traces."""
     params, task = network.init(run), run.task
     rates = [xla.schedule(rate) for rate in run.learning_rates]
-    parts = [*params.layers, *(params.critic.layers if params.critic else ())]
-    decays = [task.actor_trace] * len(params.layers) + [task.critic_trace] * len(rates)
+    actor, critic = params.layers, params.critic.layers if params.critic else ()
+    decays = [task.actor_trace] * len(actor) + [task.critic_trace] * len(critic)
     numbers = {
         id(leaf): (rate.start, rate.stop, task.discount * decay)
-        for part, rate, decay in zip(parts, rates, decays, strict=False)
+        for part, rate, decay in zip((*actor, *critic), rates, decays, strict=True)
         for leaf in jax.tree.leaves(part)
     }
     spread = [np.full((leaf.size, 3), numbers[id(leaf)], np.float32) for leaf in jax.tree.leaves(params)]
