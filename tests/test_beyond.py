@@ -1,6 +1,7 @@
 """How the rules are compared on tasks with labels, on results made up for the purpose."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,7 @@ def test_the_table_of_an_environment_stands_beside_what_was_published(tmp_path):
     assert {len(row.results) for kind in found.values() for row in kind} == {control.SEEDS}
     text = control.table(CARTPOLE, found)
     assert "| `weight-max` | 104.5 (3.0) [102.3, 106.7] | 104.5 (3.0) [102.3, 106.7] | 390.38 (43.25) |" in text
-    assert "| `recurrent` |" in text
+    assert "| `recurrent`, c = 0.0 | 99.5 (3.0) [97.3, 101.7] | 99.5 (3.0) [97.3, 101.7] |\n" in text
     assert draw(CARTPOLE, found, tmp_path).read_bytes().startswith(b"\x89PNG")
 
 
@@ -116,3 +117,22 @@ def test_the_tables_in_this_repository_are_those_of_the_runs_in_it(home):
     for path in packs:
         comparison = home.COMPARISONS[path.stem]
         assert home.table(comparison, home.rows(comparison, load(path))) in written
+
+
+def test_the_returns_in_the_readme_are_those_of_the_runs_in_this_repository():
+    """A column an environment, a line a rule: ours, then what was published."""
+    root = Path(__file__).parents[1]
+    (head, _, *lines) = re.findall(r"^\|.*\|$", (root / "README.md").read_text().split("## Environments")[1], re.M)
+    names = [one.strip() for one in head.split("|")[2:-1]]
+    shown = {}
+    for line in lines:
+        _, rule, *cells, _ = map(str.strip, line.split("|"))
+        shown |= {(rule, name): cell for name, cell in zip(names, cells, strict=True) if cell != "–"}
+    found = {}
+    for name, comparison in control.COMPARISONS.items():
+        rows = control.rows(comparison, load(root / "results" / "control" / f"{name}.safetensors"))
+        for row in rows["author"]:
+            numbers = [(row.score.mean, row.score.sd), *([row.entry.published] if row.entry.published else [])]
+            cell = ", ".join(f"{mean:.0f} ({sd:.0f})".replace("-", "−") for mean, sd in numbers)
+            found[f"`{row.entry.label}`", comparison.title] = cell
+    assert shown == found

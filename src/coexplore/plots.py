@@ -70,11 +70,11 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-def told(groups: Iterable[Sequence[Result]]) -> str:
+def told(groups: Iterable[Sequence[Result]], bands: bool = True) -> str:
     """What a reader must know of the numbers: how many seeds, and how many runs collapsed."""
     groups = list(groups)
     counts = sorted({len(same) for same in groups})
-    seeds = f"mean ± sd over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
+    seeds = f"mean{' ± sd' * bands} over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
     collapsed = sum(result.collapsed for same in groups for result in same)
     return seeds + (f" · {collapsed} of {sum(map(len, groups))} runs collapsed" if collapsed else "")
 
@@ -91,16 +91,18 @@ def lines(names: Sequence[str], ordered: int = 0) -> list[Line]:
     return made
 
 
-def curves(axes: Any, groups: Mapping[str, Sequence[Result]], looks: Sequence[Line], draws: Any = None) -> None:
+def curves(
+    axes: Any, groups: Mapping[str, Sequence[Result]], looks: Sequence[Line], draws: Any = None, bands: bool = True
+) -> None:
     """Reward against episodes; against draws of the hidden layer (on a logarithmic axis) if told how many of them a
-    result makes an episode."""
+    result makes an episode. `bands` are one standard deviation wide."""
     for i, look in enumerate(looks):
         same = groups[look.label]
         x, values = thinned(same)
         x = x * draws(same[0]) if draws else x
         mean, apart = values.mean(axis=0), {"markevery": (i * 12 % 25, 25), "markersize": 5}
         axes.plot(x, mean, look.style, color=look.colour, label=look.label, linewidth=1.6, marker=look.marker, **apart)
-        if len(same) > 1:
+        if bands and len(same) > 1:
             sd = values.std(axis=0, ddof=1)
             axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.12, linewidth=0)
     if draws:

@@ -38,7 +38,8 @@ def returns(comparison: control.Comparison, rows: dict[str, list[control.Row]]) 
     page, axes = plots.panels(len(shown))
     axes[0].set_ylabel("return of an episode")
     for one, (title, groups) in zip(axes, shown.items(), strict=True):
-        plots.curves(one, groups, plots.lines(list(groups)))
-        one.set_title(f"{title}, {plots.told(groups.values())}", size=10)
+        bands = len(groups) <= 6  # more of them, in environments so noisy, hide the curves
+        plots.curves(one, groups, plots.lines(list(groups)), bands=bands)
+        one.set_title(f"{title}, {plots.told(groups.values(), bands)}", size=10)
     page.suptitle(comparison.title, size=12)
     return page
