@@ -17,7 +17,7 @@ from coexplore.flags import labels
 from coexplore.result import Result, by_setting, thinned
 from coexplore.stats import Summary
 
-# Okabe and Ito's colours, told apart with any kind of colour vision.
+# Okabe and Ito's colours, told apart with any kind of colour vision; then a grey and a brown.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C", "#8C510A"]
 STYLES = ["-", "--", "-.", ":"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<"]

@@ -168,7 +168,7 @@ def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float
 
 
 def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any, Any]:
-    """Adam, upwards. Written out because optax divides three times for each parameter, which took most of a step.
+    """Adam, upwards. Written out because optax divides three times for each parameter, which took a tenth of a step.
 
     In step 0 there is nothing to learn from: traces are 0, so nothing moves.
     """

@@ -63,7 +63,7 @@ class Worlds:
         self.sums, self.steps, self.episodes = np.zeros(bins(run.updates)), 0, 0
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
-        self.batch, self.anneal, self.goal = run.batch, run.task.anneal, run.episodes
+        self.anneal = run.task.anneal  # read in every step, and a task's fields are slow to read
         D = run.task.size
         self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
         if saved is None:
@@ -74,11 +74,11 @@ class Worlds:
     @property
     def progress(self) -> float:
         """How far schedules are: over `anneal` steps, or over the run's episodes."""
-        return min(1.0, self.steps / self.anneal if self.anneal else self.episodes / self.goal)
+        return min(1.0, self.steps / self.anneal if self.anneal else self.episodes / self.run.episodes)
 
     @property
     def updates(self) -> int:
-        return self.episodes // self.batch
+        return self.episodes // self.run.batch
 
     @property
     def curve(self) -> np.ndarray:
@@ -87,7 +87,7 @@ class Worlds:
 
     def step(self, actions: np.ndarray) -> None:
         """Take the actions; where an episode ends, begin the next."""
-        taken = actions if actions.ndim > 1 else actions.tolist()  # choices: counting is faster in Python
+        taken = actions if actions.ndim > 1 else actions.tolist()  # choices: faster one by one as Python's own numbers
         for b, world in enumerate(self.worlds):
             if self.finished:
                 return
@@ -105,7 +105,7 @@ class Worlds:
         self.sums[self.updates * len(self.sums) // self.run.updates] += total
         self.recent.append(total)
         self.episodes += 1
-        self.finished = self.episodes >= self.goal
+        self.finished = self.episodes >= self.run.episodes
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Enough to go on: the seeds follow from the counts of episodes."""
@@ -117,7 +117,7 @@ class Worlds:
     def _replay(self, saved: dict[str, np.ndarray]) -> None:
         self.sums = saved["world.sums"].copy()
         self.steps, self.episodes, *episodes = map(int, saved["world.counts"])
-        self.finished = self.episodes >= self.goal
+        self.finished = self.episodes >= self.run.episodes
         self.answers[:] = saved["world.answers"]
         for b, (world, episode) in enumerate(zip(self.worlds, episodes, strict=True)):
             world.episode = episode
