@@ -6,7 +6,8 @@ The time of an update of 132 runs is the time in which all 132 do one. Each figu
 import time
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Run, StraightThrough, UnbiasedWeightMax, grid
-from coexplore.engines import NO_GPU, cuda
+from coexplore.engines import cuda
+from coexplore.engines.base import NO_GPU
 from coexplore.paper import figures
 from coexplore.paper.figures import FIGURES
 from coexplore.study import study

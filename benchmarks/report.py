@@ -15,12 +15,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from browser import chromium, missing, offline
 
-from coexplore import Result, grid, network
-from coexplore.flags import change
-from coexplore.pack import pack, read
+from coexplore import Result, grid
 from coexplore.paper.figures import FIGURES, SCALES
 from coexplore.report.data import report
 from coexplore.report.html import page
+from coexplore.run import change
+from coexplore.store import pack, read
 
 RUNS, SEEDS = 3000, 5
 
@@ -38,7 +38,7 @@ def made_up():
         whole = run.seed == 0
         shape = (run.hidden, run.rules[0].name, run.critic is None)
         if whole and shape not in params:
-            params[shape] = jax.tree.map(np.asarray, network.init(run))
+            params[shape] = jax.tree.map(np.asarray, run.init())
         seen = {
             "updates": np.arange(21) * 12500,
             "firing.0": rng.random((21, run.hidden[0])),

@@ -13,9 +13,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 from browser import chromium, missing, offline, resize
 
-from coexplore.pack import read
 from coexplore.report.data import report
 from coexplore.report.html import page
+from coexplore.store import read
 
 WIDTHS = {"desktop": (1200, 800), "phone": (390, 800)}
 # What to show: an element to begin at, and how far down to go from there.

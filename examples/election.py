@@ -19,7 +19,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from coexplore import Feedback, Reinforce
-from coexplore.rules.base import Activity
+from coexplore.rules.laws import Activity
 from coexplore.units import Affine
 
 RULE = Reinforce("activity")  # the signal is the verdict itself: no critic in town
@@ -43,7 +43,7 @@ def talked(votes, key):
 def year(town, key, way, alpha):
     """One election and what everyone learns from it; returns the town and the chance that the better one wins."""
     vote_key, talk_key = jax.random.split(key)
-    votes = RULE.explore(town, HERE, vote_key).h[0]
+    votes = RULE.law.explore(town, HERE, vote_key).h[0]
     if way == "communication":
         votes = talked(votes, talk_key)
     winner = majority(votes)

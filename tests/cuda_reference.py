@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coexplore import Boltzmann, Linear, Recurrent, StraightThrough, UnbiasedWeightMax, network
+from coexplore import Boltzmann, Linear, Recurrent, StraightThrough, UnbiasedWeightMax
 
 KEY = (0x243F6A88, 0x85A308D3)
 STATES, ACTION = 0xFFFFFFFF, 0xFFFFFFFE
@@ -59,7 +59,7 @@ class Reference:
 
     def __init__(self, run, params=None):
         self.run, self.t = run, 0
-        self.params = named(params or network.init(run))
+        self.params = named(params or run.init())
         self.ties = self.draws = 0
         self.m, self.v = ({k: np.zeros_like(x) for k, x in self.params.items()} for _ in range(2))
 

@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from coexplore import network
+from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Feedback, Reinforce
-from coexplore.rules.base import Activity
 from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, Path
+from coexplore.rules.laws import Activity, Bernoulli
 from coexplore.units import Affine
 
 INDEPENDENT = Reinforce()
@@ -143,7 +144,7 @@ def objective(task: Toy, log_p: jax.Array, h: jax.Array) -> jax.Array:
 
 
 def activity(rule, params, x: jax.Array, H: jax.Array):
-    """What the rule would have recorded had it drawn H [T+1, n, N] on inputs x [n, D]."""
+    """What a layer of this rule (None: the output) would have recorded had it drawn H [T+1, n, N] on x [n, D]."""
     d = x @ params.W + params.b
     if not hasattr(rule, "coupling"):
         return Activity(h=H[-1], draws=jnp.zeros_like(H[-1:]))
@@ -214,15 +215,15 @@ class Deep(NamedTuple):
     s: jax.Array
 
 
-def with_output(rule, layers: tuple) -> tuple:
-    """The rule of every layer, from one for all hidden layers or one each."""
-    return (*(rule if isinstance(rule, tuple) else (rule,) * (len(layers) - 1)), Reinforce())
+def each_layer(rule, layers: tuple) -> tuple:
+    """The rule of every hidden layer, from one for all of them or one each."""
+    return rule if isinstance(rule, tuple) else (rule,) * (len(layers) - 1)
 
 
 def deep_log_p(rules: tuple, layers: tuple, x: jax.Array, Hs: tuple[jax.Array, ...]) -> jax.Array:
-    """log Pr(all that was drawn | x), an episode each."""
+    """log Pr(all that was drawn | x), one per episode."""
     total = 0.0
-    for rule, layer, H in zip(rules, layers, Hs, strict=True):
+    for rule, layer, H in zip((*rules, None), layers, Hs, strict=True):
         d = x @ layer.W + layer.b
         total, x = total + log_ber(H[0], d), H[-1]
         for before, after in itertools.pairwise(H):
@@ -231,7 +232,7 @@ def deep_log_p(rules: tuple, layers: tuple, x: jax.Array, Hs: tuple[jax.Array, .
 
 
 def deep(rules: tuple, task: Toy, layers: tuple) -> Deep:
-    outcomes = [paths(len(p.b), getattr(r, "steps", 0)) for r, p in zip(rules, layers, strict=True)]
+    outcomes = [paths(len(p.b), getattr(r, "steps", 0)) for r, p in zip((*rules, None), layers, strict=True)]
     sizes = [len(task.s), *(H.shape[1] for H in outcomes)]
     m, *index = (i.ravel() for i in jnp.meshgrid(*map(jnp.arange, sizes), indexing="ij"))
     Hs = tuple(H[:, k] for H, k in zip(outcomes, index, strict=True))
@@ -241,7 +242,7 @@ def deep(rules: tuple, task: Toy, layers: tuple) -> Deep:
 
 def deep_gradient(task: Toy, layers: tuple, rule=INDEPENDENT):
     """∇ E[R], by the product rule: Σ r ∇p. Of a rule only how it draws matters here."""
-    rules = with_output(rule, layers)
+    rules = each_layer(rule, layers)
     all_ = deep(rules, task, layers)
     return jax.grad(
         lambda layers: jnp.sum(all_.r * task.d0[all_.s] * jnp.exp(deep_log_p(rules, layers, all_.x, all_.Hs)))
@@ -250,20 +251,21 @@ def deep_gradient(task: Toy, layers: tuple, rule=INDEPENDENT):
 
 def learned(rule, layers: tuple, x, Hs, signal):
     """`network.learn` on given draws: the credit of every layer, a mean over the batch, linear in the signal."""
-    rules, inputs = with_output(rule, layers), (x, *(H[-1] for H in Hs[:-1]))
-    activities = tuple(map(activity, rules, layers, inputs, Hs))
-    return network.learn(rules, None, network.Params(layers, None), x, activities, signal).layers
+    rules, inputs = each_layer(rule, layers), (x, *(H[-1] for H in Hs[:-1]))
+    activities = tuple(map(activity, (*rules, None), layers, inputs, Hs))
+    net = Network(rules, Bernoulli(), None)
+    return network.learn(net, Params(layers, None), x, activities, signal).layers
 
 
 def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array):
     """E[credit] of every layer with the signal R − V(s)."""
-    all_ = deep(with_output(rule, layers), task, layers)
+    all_ = deep(each_layer(rule, layers), task, layers)
     return learned(rule, layers, all_.x, all_.Hs, len(all_.p) * all_.p * (all_.r - V[all_.s]))
 
 
 def deep_variance(rule, task: Toy, layers: tuple, V: jax.Array):
     """The variance of one episode's credit, entry by entry."""
-    all_ = deep(with_output(rule, layers), task, layers)
+    all_ = deep(each_layer(rule, layers), task, layers)
 
     def one(x, Hs, signal):
         return learned(rule, layers, x[None], tuple(H[:, None] for H in Hs), signal[None])

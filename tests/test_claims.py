@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Result, StraightThrough, UnbiasedWeightMax
-from coexplore.flags import grid
 from coexplore.network import Params
 from coexplore.paper.claims import CLAIMS, verdicts
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES, NS, C, runs
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import judge, table
-from coexplore.stats import kendall
+from coexplore.results.stats import kendall
+from coexplore.run import grid
 
 NOTHING = Params((), None)
 CLAIM = {one.id: one for one in CLAIMS}

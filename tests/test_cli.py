@@ -56,7 +56,7 @@ def test_ctrl_c_ends_between_chunks_with_status_130_and_keeps_what_was_finished(
     words = ["train", "reinforce", *SMALL[:4], "--episodes", "2000000000", "--engine", "xla", "--out", str(tmp_path)]
     process = subprocess.Popen([*COEXPLORE, *words], stderr=subprocess.PIPE, text=True, env=PLAIN)
     deadline = time.monotonic() + 120
-    while not (tmp_path / "results.json").exists() and time.monotonic() < deadline:
+    while not list(tmp_path.glob("plans/*")) and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
@@ -66,7 +66,7 @@ def test_ctrl_c_ends_between_chunks_with_status_130_and_keeps_what_was_finished(
     assert "Traceback" not in stderr
 
 
-def test_list_names_rules_tasks_and_engines_a_line_each():
+def test_list_names_rules_tasks_and_engines_with_a_line_for_each():
     lines = coexplore("list").stdout.splitlines()
     assert {line.split()[0] for line in lines} >= {
         "rules",
@@ -225,7 +225,7 @@ def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, mon
     assert "<svg" in (tmp_path / "x.svg").read_text()
     claims = json.loads(here("claims", "--store", pack, "--json").stdout)
     assert {claim["verdict"] for claim in claims if not claim["proof"]} == {"not run"}
-    assert "2 files removed" in coexplore("runs", "prune", "--store", store, "--select", "rule=ste").stdout
+    assert "3 files removed" in coexplore("runs", "prune", "--store", store, "--select", "rule=ste").stdout
     none = here("runs", "--store", store, "--select", "rule=ste")
     assert none.returncode == 2
     assert "none of the 2 runs" in none.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from coexplore import Critic, Linear, Multiplexer, Run, grid, network
 from coexplore.engines import xla
-from coexplore.fields import Number, specs
+from coexplore.network import Network
 from coexplore.rules import (
     BUILT_IN,
     Backprop,
@@ -25,6 +25,8 @@ from coexplore.rules import (
     WeightMax,
 )
 from coexplore.rules.base import Above
+from coexplore.rules.laws import Bernoulli
+from coexplore.settings import Number, specs
 from coexplore.units import Affine
 
 RULES = [
@@ -52,9 +54,9 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def layer(rule, nan=False):
     """Parameters away from zero, an input, what the rule drew, and a feedback from an output unit above."""
     key = jax.random.key(3)
-    params = jax.tree.map(lambda p: p + 0.3 * jax.random.normal(key, p.shape), rule.init(D, N, key))
+    params = jax.tree.map(lambda p: p + 0.3 * jax.random.normal(key, p.shape), rule.law.init(D, N, key))
     x = jax.random.normal(jax.random.key(4), (B, D))
-    activity = rule.explore(params, x, jax.random.key(5))
+    activity = rule.law.explore(params, x, jax.random.key(5))
     delta = jax.random.normal(jax.random.key(6), (B, 1))
     W = jnp.full((N, 1), jnp.nan) if nan else jax.random.normal(jax.random.key(7), (N, 1))
     return params, x, activity, Feedback(delta, Above(Affine(W, jnp.zeros(1)), lambda d: jax.nn.log_sigmoid(d)[:, 0]))
@@ -78,7 +80,7 @@ def test_shapes_fit(rule):
     assert jax.tree.structure(credit) == jax.tree.structure(params)
     assert [leaf.shape for leaf in jax.tree.leaves(credit)] == [leaf.shape for leaf in jax.tree.leaves(params)]
     d = x @ params.W + params.b
-    assert rule.log_probability(params, d, activity).shape == (B,)
+    assert rule.law.log_probability(params, d, activity).shape == (B,)
     below = rule.below(params, x, activity, feedback)
     assert below.above(x).shape == (B,)
     assert below.above.slope(x).shape == (B, D)
@@ -87,7 +89,7 @@ def test_shapes_fit(rule):
 @every_rule
 def test_jit_changes_nothing(rule):
     params, x, activity, feedback = layer(rule)
-    close(jax.jit(rule.explore)(params, x, jax.random.key(5)), activity)
+    close(jax.jit(rule.law.explore)(params, x, jax.random.key(5)), activity)
     plain = rule.credit(params, x, activity, feedback)
     close(
         jax.jit(lambda p, x, a, delta: rule.credit(p, x, a, Feedback(delta, feedback.above)))(
@@ -144,7 +146,7 @@ def test_a_grid_side_by_side_is_each_run_alone_and_compiles_at_most_twice(rule):
     wide = xla.advance(xla.advance(xla.start(runs, width=5), 3), 7)
     for i, run in enumerate(runs):
         narrow = xla.advance(xla.start([run], width=1), 10)
-        for a, b in zip(jax.tree.leaves(wide.training.params), jax.tree.leaves(narrow.training.params), strict=True):
+        for a, b in zip(jax.tree.leaves(wide.progress.params), jax.tree.leaves(narrow.progress.params), strict=True):
             np.testing.assert_allclose(np.asarray(a)[i], np.asarray(b)[0], atol=2e-5)
     assert xla._advance._cache_size() - before <= 2
 
@@ -152,20 +154,19 @@ def test_a_grid_side_by_side_is_each_run_alone_and_compiles_at_most_twice(rule):
 @every_rule
 def test_it_learns_a_task_whose_optimum_is_known(rule):
     """Two states, two actions, the right one pays 1 and the other -1: guessing earns 0, the best policy 1."""
-    rules = (rule, Reinforce())
     keys = jax.random.split(jax.random.key(0), 2)
-    critic = Critic(width=8)
-    hidden, output = rule.init(1, 8, keys[0]), Reinforce().init(8, 1, keys[1])
-    params = network.Params((hidden, output), critic.init(1, keys[0]))
+    net = Network((rule,), Bernoulli(), Critic(width=8))
+    hidden, output = rule.law.init(1, 8, keys[0]), net.output.init(8, 1, keys[1])
+    params = network.Params((hidden, output), net.critic.init(1, keys[0]))
     adam = optax.adam(0.05)
 
     def update(carry, key):
         params, moments = carry
         s_key, act_key = jax.random.split(key)
         s = jnp.where(jax.random.bernoulli(s_key, 0.5, (16, 1)), 1.0, -1.0)
-        activities = network.act(rules, params, s, act_key)
-        r = jnp.where((network.action(rules, activities) == 1) == (s[:, 0] > 0), 1.0, -1.0)
-        credit = network.learn(rules, critic, params, s, activities, r)
+        activities = network.act(net, params, s, act_key)
+        r = jnp.where((network.action(net, activities) == 1) == (s[:, 0] > 0), 1.0, -1.0)
+        credit = network.learn(net, params, s, activities, r)
         with jax.numpy_dtype_promotion("standard"):
             steps, moments = adam.update(jax.tree.map(jnp.negative, credit), moments)
             params = optax.apply_updates(params, steps)

@@ -13,8 +13,8 @@ import pytest
 from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, Run, engines, network, train
 from coexplore.engines import control
 from coexplore.engines.control import agent, worlds
-from coexplore.fields import FieldError
 from coexplore.rules import BUILT_IN
+from coexplore.settings import FieldError
 from coexplore.store import Store
 from coexplore.study import study
 from coexplore.tasks.control import Control
@@ -80,23 +80,28 @@ def values_by_hand(run, params, s):
     return (h @ critic.output.W + critic.output.b)[0], [np.outer(s, back), back, h[:, None], np.ones(1)]
 
 
-def acted(layers, params, s, key):
-    activities = network.act(layers, params, s, key)
-    return network.eligibility(layers, None, params, s, activities), network.action(layers, activities)[0]
+def acted(net, params, s, key):
+    activities = network.act(net, params, s, key)
+    return network.eligibility(net, params, s, activities), network.action(net, activities)[0]
+
+
+def actor_of(run):
+    """Its network without the critic."""
+    return dataclasses.replace(run.network, critic=None)
 
 
 class ByHand:
     """One run with B environments, step by step."""
 
     def __init__(self, run):
-        self.run, self.params = run, network.init(run)
+        self.run, self.params = run, run.init()
         self.theta, self.structure = flat(self.params), jax.tree.structure(self.params)
         self.shapes = [leaf.shape for leaf in jax.tree.leaves(self.params)]
         self.m, self.v, self.t = np.zeros_like(self.theta), np.zeros_like(self.theta), 0
         self.z = np.zeros((run.batch, len(self.theta)))
         actor = len(flat(self.params.layers))
         self.decay = np.where(np.arange(len(self.theta)) < actor, run.task.actor_trace, run.task.critic_trace)
-        self.s, self.acted = None, jax.jit(functools.partial(acted, network.layers(run)))
+        self.s, self.acted = None, jax.jit(functools.partial(acted, actor_of(run)))
 
     def step(self, after, start, r, terminated, truncated):
         task, B = self.run.task, self.run.batch
@@ -153,9 +158,10 @@ def test_forty_steps_are_the_algorithm_written_out_in_numpy(name, truncation, ba
         np.testing.assert_allclose(np.asarray(state.agents[3])[0], mine.z, atol=2e-4)
         for world, actions in zip(state.worlds, np.asarray(state.actions), strict=False):
             world.step(actions)
-        control._act(state)
+        agents, actions = control._act(state, state.agents)
+        state = dataclasses.replace(state, agents=agents, actions=actions)
     assert state.worlds[0].episodes > 5
-    assert np.abs(mine.theta - flat(network.init(run))).max() > 0.05
+    assert np.abs(mine.theta - flat(run.init())).max() > 0.05
 
 
 # What a run must not depend on.
@@ -210,8 +216,8 @@ def test_a_world_that_does_not_come_back_as_it_was_is_noticed(monkeypatch):
 
 def test_an_environment_that_cannot_be_replayed_says_so_and_starts_again(tmp_path, capfd):
     run = dataclasses.replace(PLAIN, task=Control(env="probe/forgetful-v0"))
-    assert "probe/forgetful-v0" in engines.caution(run, "control")
-    assert engines.caution(PLAIN, "control") is None
+    assert "probe/forgetful-v0" in control.caution(run)
+    assert control.caution(PLAIN) is None
     state = control.advance(control.start([run]), 1)
     (saved,) = control.tensors(state)
     assert set(saved) == {"done"}
@@ -282,7 +288,7 @@ def test_a_trained_network_takes_observations_as_the_environment_gives_them():
     of_agent = jax.tree.unflatten(jax.tree.structure(agent.fresh(run)), [array[0] for array in state.agents])
     o = jnp.asarray([[0.3], [-0.8]])
     width = np.sqrt(of_agent.scale.squares / of_agent.scale.count)
-    inner, outer = control._named(run, np.asarray(of_agent.weights)), control._params(state, 0)
+    inner, outer = control._named(run, np.asarray(of_agent.weights)), control._params(run, state.agents, 0)
     inner, outer = (jax.tree.map(jnp.asarray, params) for params in (inner, outer))
     seen = (o - of_agent.scale.mean) / width
     assert np.abs(np.asarray(seen - o)).max() > 0.05
@@ -341,8 +347,8 @@ def test_a_missing_dependency_is_named(monkeypatch):
 def test_map_propagation_relaxes_before_its_eligibility_is_taken():
     """With the action clamped the relaxed activity differs from the drawn one, and so does what it is credited with."""
     run = Run(rule=MapProp(), task=Control(env="probe/both-v0"), hidden=(4,), critic=None)
-    layers, params, s = network.layers(run), network.init(run), jnp.ones((1, 1))
-    activities = network.act(layers, params, s, jax.random.key(0))
-    mine = network.eligibility(layers, None, params, s, activities)
-    unmoved = layers[0].credit(params.layers[0], s, activities[0], network.Feedback(jnp.ones((1, 1))))
+    net, params, s = run.network, run.init(), jnp.ones((1, 1))
+    activities = network.act(net, params, s, jax.random.key(0))
+    mine = network.eligibility(net, params, s, activities)
+    unmoved = net.rules[0].credit(params.layers[0], s, activities[0], network.Feedback(jnp.ones((1, 1))))
     assert np.abs(np.asarray(mine.layers[0].W) - np.asarray(unmoved.W)).max() > 1e-3

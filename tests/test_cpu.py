@@ -9,10 +9,9 @@ from pathlib import Path
 import exact
 import jax
 import numpy as np
-import oracle
 import pytest
+from replay import Replay, drawn_by_one_layer, name_of, shaken, small
 from scipy.stats import chisquare, ks_2samp
-from test_oracle import as_dict, at, leaves, numbers_now
 
 from coexplore import (
     Boltzmann,
@@ -32,11 +31,6 @@ from coexplore.engines import cpu
 
 ROOT = Path(__file__).parents[1]
 CPP = ROOT / "src" / "coexplore" / "engines" / "cpu"
-
-
-def small(rule, N=7, bits=1, batch=16, **kwargs):
-    task = kwargs.pop("task", Multiplexer(bits=bits))
-    return Run(rule=rule, hidden=(N,), task=task, batch=batch, episodes=batch * 40, **kwargs)
 
 
 ONE_UPDATE = [
@@ -71,66 +65,18 @@ def test_the_kernel_was_built():
     assert cpu.kernel() is not None, "no kernel: is there a C++ compiler?"
 
 
-def parts_of(run, flat):
-    params = cpu._unpacked(run, flat)
-    return [*(as_dict(jax.tree.map(lambda x: x[None], layer)) for layer in params.layers), critic_of(params)]
-
-
-def critic_of(params):
-    return None if params.critic is None else as_dict(jax.tree.map(lambda x: x[None], params.critic))
-
-
-def shaken(state):
-    """Noise on every parameter, not on the padding: at W_rec = 0 some mistakes are mute."""
-    (run,) = state.runs
-    rng = np.random.default_rng(0)
-    noisy = jax.tree.map(
-        lambda p: np.asarray(p) + rng.normal(scale=0.5, size=p.shape).astype(np.float32),
-        cpu._unpacked(run, state.params),
-    )
-    return dataclasses.replace(state, params=cpu._packed(run, noisy))
-
-
-def drawn(run, draws):
-    chain = isinstance(run.rule, Boltzmann | Recurrent)
-    hidden = {"u": draws["u"].swapaxes(0, 1), "h": draws["h"][-1]} | ({"H": draws["h"].swapaxes(0, 1)} if chain else {})
-    output = {"u": draws["u_a"][:, None, None], "h": draws["a"][:, None]}
-    signed = run.task.rewards == "signed"
-    r = [oracle.multiplexer_reward(s, a, run.task.bits, signed) for s, a in zip(draws["s"], draws["a"], strict=True)]
-    return {"s": draws["s"], "r": r, "layers": [hidden, output]}
-
-
 def agree(run, updates, tolerance):
-    state, coin = shaken(cpu.start([run])), oracle.Coin()
-    parts, moments, smallest = parts_of(run, state.params), {}, {}
-    structure = jax.tree.structure(parts)
-    for t in range(updates):
-        progress = t / (run.updates - 1)
+    state = cpu.start([run])
+    state = dataclasses.replace(state, params=cpu._packed(run, shaken(cpu._unpacked(run, state.params))))
+    replay = Replay(run, cpu._unpacked(run, state.params))
+    for _ in range(updates):
         state, draws = cpu.update_with_draws(state)
-        network = {"layers": parts[:-1], "critic": parts[-1]}
-        gradient = oracle.gradient(run.to_dict(), numbers_now(run, progress), network, drawn(run, draws), coin)
-        rates = [dataclasses.asdict(r) if isinstance(r, Linear) else r for r in run.learning_rates]
-        flat = leaves(parts)
-        for name, g in leaves(gradient).items():
-            before = moments.get(name, (np.zeros_like(g), np.zeros_like(g)))
-            rate = at(rates[int(name.split("[")[0])], progress)
-            flat[name], moments[name] = oracle.adam(flat[name], g, before, t + 1, rate)
-            smallest[name] = np.minimum(smallest.get(name, np.inf), np.where(g == 0, np.inf, np.abs(g)))
-        parts = jax.tree.unflatten(structure, list(flat.values()))
-    found, expected = leaves(parts_of(run, state.params)), leaves(parts)
-    mu = leaves(parts_of(run, np.split(state.moments, 2)[0]))
-    assert found.keys() == expected.keys()
-    checked = 0
-    for name, value in expected.items():
-        np.testing.assert_allclose(mu[name], moments[name][0], atol=tolerance, rtol=tolerance)
-        sure = smallest[name] > 1e-5  # Adam divides by the gradient's size: where that is rounding, so is the step
-        checked += sure.sum()
-        np.testing.assert_allclose(found[name][sure], value[sure], atol=tolerance, rtol=tolerance)
-    assert checked > 0.95 * sum(leaf.size for leaf in expected.values())
-    assert coin.ties <= 2 + 1e-5 * coin.draws
+        replay.update(drawn_by_one_layer(run, draws))
+    first = np.split(state.moments, 2)[0]
+    replay.agrees(cpu._unpacked(run, state.params), cpu._unpacked(run, first), tolerance)
 
 
-@pytest.mark.parametrize("run", ONE_UPDATE, ids=lambda run: f"{run.rule.name}-{run.hidden[0]}-{run.digest[:4]}")
+@pytest.mark.parametrize("run", ONE_UPDATE, ids=name_of)
 def test_one_update_is_the_algorithm_box(run):
     assert cpu.supports(run) is None
     agree(run, 1, 1e-5)

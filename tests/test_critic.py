@@ -56,7 +56,7 @@ def test_every_part_of_the_network_learns_at_the_rate_that_is_given_for_it():
     def parts(params):
         return (*params.layers, params.critic.hidden, *params.critic.deeper, params.critic.output)
 
-    for rate, old, new in zip(rates, parts(state.training.params), parts(after.training.params), strict=True):
+    for rate, old, new in zip(rates, parts(state.progress.params), parts(after.progress.params), strict=True):
         steps = np.abs(np.asarray(new.b) - np.asarray(old.b))  # b starts at zero: nothing is rounded away
         np.testing.assert_allclose(steps, rate, rtol=1e-3)
 

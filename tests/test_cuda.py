@@ -7,13 +7,11 @@ import sys
 
 import jax
 import numpy as np
-import oracle
 import pytest
 from cuda_reference import ACTION, STATES, Reference, draws, named, philox, uniform, words
 from emulated_gpu import EmulatedGpu
+from replay import SURE, Replay, drawn_by_one_layer, leaves, name_of, parts_of, shaken, small
 from scipy.stats import kstest
-from test_cpu import drawn
-from test_oracle import as_dict, leaves, numbers_now
 
 from coexplore import (
     Boltzmann,
@@ -27,17 +25,11 @@ from coexplore import (
     StraightThrough,
     UnbiasedWeightMax,
     grid,
-    network,
 )
-from coexplore.engines import NO_GPU, cuda
+from coexplore.engines import cuda
+from coexplore.engines.base import NO_GPU
 from coexplore.engines.cuda import device, layout
 from coexplore.engines.cuda.layout import Shape
-
-
-def small(rule, N=7, bits=1, **kwargs):
-    task = kwargs.pop("task", Multiplexer(bits=bits))
-    return Run(rule=rule, hidden=(N,), task=task, episodes=kwargs.pop("updates", 40) * 16, **kwargs)
-
 
 # What an update must be, for every rule -------------------------------------------------------------------------------
 
@@ -58,39 +50,26 @@ EVERY_RULE = [
     small(Recurrent(steps=5, trace_decay=0.9, coupling=1.0, centring_strength=0.3), N=7, critic=Critic("relu", 5)),
     small(Recurrent(trace_decay=0.0, centring="activity"), N=6, task=Multiplexer(2, "binary", "binary")),
 ]
-every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=lambda run: f"{run.rule.name}-{run.digest[:4]}")
-
-
-def shaken(params):
-    """Noise on every parameter: at W_rec = 0 some mistakes are mute."""
-    rng = np.random.default_rng(0)
-    return jax.tree.map(lambda p: np.asarray(p) + rng.normal(scale=0.5, size=p.shape).astype(np.float32), params)
+every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=name_of)
 
 
 @every_rule
 def test_the_reference_is_the_algorithm_box(run):
-    mine = Reference(run, shaken(jax.tree.map(lambda x: np.zeros(x.shape), jax.eval_shape(lambda: network.init(run)))))
-    coin, moments = oracle.Coin(), {}
-    for t in range(2):
-        parts = in_parts(run, mine.params)
+    mine = Reference(run, shaken(jax.tree.map(lambda x: np.zeros(x.shape), jax.eval_shape(run.init))))
+    replay = Replay(run, in_tree(run, mine.params))
+    for _ in range(2):
         mine.update()
-        now = numbers_now(run, t / (run.updates - 1))
-        whole = {"layers": parts[:-1], "critic": parts[-1]}
-        found = leaves(oracle.gradient(run.to_dict(), now, whole, drawn(run, mine.last), coin))
-        rates = [r.at(t / (run.updates - 1)) if isinstance(r, Linear) else r for r in run.learning_rates]
-        expected, after = leaves(parts), leaves(in_parts(run, mine.params))
-        for name, g in found.items():
-            before = moments.get(name, (np.zeros_like(g), np.zeros_like(g)))
-            value, moments[name] = oracle.adam(expected[name], g, before, t + 1, rates[int(name.split("[")[0])])
-            np.testing.assert_allclose(after[name], value, rtol=1e-9, atol=1e-9)
-    assert coin.draws > 0
+        replay.update(drawn_by_one_layer(run, mine.last))
+        found = leaves(parts_of(in_tree(run, mine.params)))
+        for name, value in leaves(replay.parts).items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-9, atol=1e-9)
+    assert replay.coin.draws > 0
 
 
-def in_parts(run, flat):
-    """The reference's parameters as the oracle has them: a dict for each layer, then the critic's."""
+def in_tree(run, flat):
+    """The reference's parameters as the network has them."""
     values = [flat[k] for k in ("W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
-    params = jax.tree.unflatten(layout.structure(run), [x[None] for x in values])
-    return [*map(as_dict, params.layers), as_dict(params.critic)]
+    return jax.tree.unflatten(layout.structure(run), values)
 
 
 # Random numbers -------------------------------------------------------------------------------------------------------
@@ -170,7 +149,7 @@ EMULATED = [
 ]
 
 
-@pytest.mark.parametrize("run", EMULATED, ids=lambda run: f"{run.rule.name}-{run.hidden[0]}-{run.digest[:4]}")
+@pytest.mark.parametrize("run", EMULATED, ids=name_of)
 def test_the_kernel_on_emulated_warps_is_the_reference(run, emulated):
     assert cuda.supports(run) is None
     agree(run, 3)
@@ -193,7 +172,7 @@ def agree(run, updates):
     after, first = named(cuda.params(state)[0]), named(moments(state))
     for name, value in mine.params.items():
         np.testing.assert_allclose(0.1 * first[name], mine.m[name], atol=tolerance, rtol=tolerance, err_msg=name)
-        sure = smallest[name] > 1e-5
+        sure = smallest[name] > SURE
         checked += sure.sum()
         np.testing.assert_allclose(after[name][sure], value[sure], atol=tolerance, rtol=tolerance, err_msg=name)
     assert checked > 0.9 * sum(value.size for value in mine.params.values())
@@ -214,9 +193,7 @@ def with_params(state, change):
 def moments(state):
     """Adam's first moments in the shape of the parameters."""
     (run,), (tensors,) = state.runs, cuda.tensors(state)
-    row = tensors["first"]
-    values = ([row[place] for place in places] for places in layout._places(run))
-    return jax.tree.unflatten(layout.structure(run), layout._leaves(run, *values))
+    return jax.tree.unflatten(layout.structure(run), [tensors["first"][place] for place, _ in layout._places(run)])
 
 
 def same(a, b):
@@ -275,7 +252,7 @@ def test_each_point_of_the_curve_is_the_mean_reward_of_its_stretch_of_updates(up
 
 @pytest.mark.parametrize("run", EVERY_RULE[4::3], ids=lambda run: run.rule.name)
 def test_training_starts_from_the_parameters_that_every_engine_starts_from(run, emulated):
-    for mine, theirs in zip(*map(jax.tree.leaves, (cuda.params(cuda.start([run])), network.init(run))), strict=True):
+    for mine, theirs in zip(*map(jax.tree.leaves, (cuda.params(cuda.start([run])), run.init())), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=2.0**-22, atol=2.0**-25)
 
 
@@ -321,12 +298,12 @@ def test_a_gpu_with_little_shared_memory_is_left_the_smaller_layers(monkeypatch)
 
 
 def test_without_a_gpu_it_says_so_and_nothing_else_is_said(monkeypatch, capsys):
-    from coexplore.cli import parser
+    from coexplore.cli import results
 
     monkeypatch.setattr(device, "_asked", lambda attribute: [])
     device.missing.cache_clear()
     assert cuda.missing() == NO_GPU
-    parser._say_what_is_missing()
+    results._say_what_is_missing()
     assert "cuda" not in capsys.readouterr().err
     monkeypatch.setattr(device, "_asked", lambda attribute: [7])
     device.missing.cache_clear()

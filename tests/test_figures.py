@@ -3,9 +3,9 @@
 import pytest
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Run, StraightThrough, UnbiasedWeightMax
-from coexplore.fields import FieldError
 from coexplore.paper.figures import FIGURES, NS, SCALES, C, runs
 from coexplore.rules import BUILT_IN
+from coexplore.settings import FieldError
 
 PAPERS = ["fig2", "fig3", "fig4", "fig5", "figa1", "figa2", "figa3", "figa4", "figa5", "figa6"]
 OURS = ["binary", "tanh-critic", "no-critic", "expected", "headline", "annealing", "compute", "depth"]

@@ -4,8 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from replay import name_of, shaken, small
 from scipy.stats import ks_2samp
-from test_cuda import EVERY_RULE, agree, same, shaken, small, with_params
+from test_cuda import EVERY_RULE, agree, same, with_params
 
 from coexplore import (
     Boltzmann,
@@ -48,16 +49,12 @@ TWENTY_UPDATES = [
 ]
 
 
-def name(run):
-    return f"{run.rule.name}-{run.hidden[0]}-{run.digest[:4]}"
-
-
-@pytest.mark.parametrize("run", ONE_UPDATE, ids=name)
+@pytest.mark.parametrize("run", ONE_UPDATE, ids=name_of)
 def test_one_update_is_the_reference(run):
     agree(run, 1)
 
 
-@pytest.mark.parametrize("run", TWENTY_UPDATES, ids=name)
+@pytest.mark.parametrize("run", TWENTY_UPDATES, ids=name_of)
 def test_twenty_updates_are_the_reference(run):
     agree(run, 20)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from coexplore import Backprop, Reinforce, network
-from coexplore.rules import Feedback, MapProp, StraightThrough, UnbiasedWeightMax, WeightMax
-from coexplore.rules.base import Activity
-from coexplore.rules.outputs import Softmax
-from coexplore.units import Affine
+from coexplore.network import Network, Params
+from coexplore.rules import MapProp, StraightThrough, UnbiasedWeightMax, WeightMax
+from coexplore.rules.laws import Activity, Bernoulli, Gaussian, Softmax
+from coexplore.units import Affine, drive, outer
 
 TIGHT = 1e-12
 
@@ -26,29 +26,38 @@ def float64():
 # The softmax output ---------------------------------------------------------------------------------------------------
 
 
-def test_the_credit_of_a_softmax_output_is_the_gradient_of_its_log_probability(float64):
+def test_the_score_of_a_softmax_output_is_the_gradient_of_its_log_probability(float64):
     rng = np.random.default_rng(0)
-    rule, params, x = Softmax(temperature=0.7), exact.affine(rng, 4, 3), jnp.asarray(rng.normal(size=(30, 4)))
-    delta, activity = jnp.asarray(rng.normal(size=(30, 1))), rule.explore(params, x, jax.random.key(1))
-    labels = activity.h @ jnp.arange(1.0, 4.0)
+    law, params, x = Softmax(temperature=0.7), exact.affine(rng, 4, 3), jnp.asarray(rng.normal(size=(30, 4)))
+    delta, activity = jnp.asarray(rng.normal(size=(30, 1))), law.explore(params, x, jax.random.key(1))
+    labels = law.action(activity.h)
 
     def by_hand(params):
         logits = jnp.concatenate([jnp.zeros((30, 1)), x @ params.W + params.b], axis=1) / 0.7
-        return jnp.mean(delta[:, 0] * jax.nn.log_softmax(logits)[jnp.arange(30), labels.astype(int)])
+        return jnp.mean(delta[:, 0] * jax.nn.log_softmax(logits)[jnp.arange(30), labels])
 
     assert len(set(labels.tolist())) == 4
-    assert exact.largest_gap(rule.credit(params, x, activity, Feedback(delta)), jax.grad(by_hand)(params)) < TIGHT
+    credit = outer(x, law.score(drive(params, x), activity.h, delta))
+    assert exact.largest_gap(credit, jax.grad(by_hand)(params)) < TIGHT
+
+
+@pytest.mark.parametrize("law", [Bernoulli(), Softmax(0.7), Gaussian(0.3)], ids=repr)
+def test_every_output_climbs_the_log_probability_of_what_it_drew(float64, law):
+    rng = np.random.default_rng(1)
+    params, x = exact.affine(rng, 4, 3), jnp.asarray(rng.normal(size=(30, 4)))
+    activity, delta = law.explore(params, x, jax.random.key(1)), jnp.asarray(rng.normal(size=(30, 1)))
+    slope = jax.grad(lambda d: jnp.sum(delta[:, 0] * law.log_probability(params, d, activity)))(drive(params, x))
+    assert float(jnp.abs(law.score(drive(params, x), activity.h, delta) - slope).max()) < TIGHT
 
 
 def test_a_softmax_over_two_is_a_bernoulli_unit_draw_by_draw():
     params, x = Affine(jnp.full((3, 1), 0.4), jnp.full(1, -0.2)), jax.random.normal(jax.random.key(0), (50, 3))
     ours = Softmax().explore(params, x, jax.random.key(1))
-    other = Reinforce().explore(params, x, jax.random.key(1))
+    other = Bernoulli().explore(params, x, jax.random.key(1))
     assert np.array_equal(ours.h, other.h)
     assert 0 < ours.h.mean() < 1
-    feedback = Feedback(jnp.ones((50, 1)))
-    credits = [rule.credit(params, x, ours, feedback) for rule in (Softmax(), Reinforce())]
-    assert exact.largest_gap(*credits) < 1e-6
+    scores = [law.score(drive(params, x), ours.h, jnp.ones((50, 1))) for law in (Softmax(), Bernoulli())]
+    assert exact.largest_gap(*scores) < 1e-6
 
 
 # A graded reward: exact gradients by enumeration ----------------------------------------------------------------------
@@ -84,13 +93,11 @@ class Toy:
         """E[credit] of every layer for the signal R − V, any V: each case alone, weighed by its probability."""
         hidden, r = self.log_p(self.layers)
         bits = jax.nn.one_hot(self.y[self.m], 3, dtype=r.dtype)[:, 1:]
-        rules = (*rules, Softmax())
+        net = Network(rules, Softmax(), None)
 
         def one(x, hs, signal):
             activities = tuple(Activity(h[None], jnp.zeros((1, 1, *h.shape))) for h in hs)
-            return network.learn(
-                rules, None, network.Params(self.layers, None), x[None], activities, signal[None], True
-            )
+            return network.learn(net, Params(self.layers, None), x[None], activities, signal[None], True)
 
         each = jax.vmap(one)(self.x[self.m], (*self.hs, bits), r - self.V[self.m]).layers
         return jax.tree.map(lambda c: jnp.einsum("n,n...->...", jnp.exp(hidden) / 3, c), each)
@@ -125,10 +132,10 @@ def given(rules, sizes, seed=0, n=5):
     rng = np.random.default_rng(seed)
     layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
     x, y = jnp.asarray(rng.normal(size=(n, sizes[0]))), jnp.asarray(rng.integers(0, sizes[-1] + 1, n))
-    rules, params = (*rules, Softmax()), network.Params(layers, None)
+    net, params = Network(rules, Softmax(), None), Params(layers, None)
     bits = jax.nn.one_hot(y, sizes[-1] + 1, dtype=x.dtype)[:, 1:]
-    *hidden, _ = network.act(rules, params, x, jax.random.key(seed))
-    return rules, params, x, (*hidden, Activity(bits, bits[None]))
+    *hidden, _ = network.act(net, params, x, jax.random.key(seed))
+    return net, params, x, (*hidden, Activity(bits, bits[None]))
 
 
 def log_label(layer, h, bits):
@@ -139,7 +146,7 @@ def log_label(layer, h, bits):
 
 def test_straight_through_and_weight_max_take_the_slope_of_the_reward_whatever_the_signal(float64):
     for rule in (StraightThrough(), WeightMax()):
-        rules, params, x, activities = given((rule, rule), (3, 4, 3, 2))
+        net, params, x, activities = given((rule, rule), (3, 4, 3, 2))
         (h_1, h_2, bits), n = (a.h for a in activities), len(x)
         p_1, p_2 = (jax.nn.sigmoid(i @ w.W + w.b) for i, w in zip((x, h_1), params.layers, strict=False))
         slope = jax.grad(log_label, argnums=1)(params.layers[2], h_2, bits)
@@ -151,32 +158,32 @@ def test_straight_through_and_weight_max_take_the_slope_of_the_reward_whatever_t
             R_1 = 2 * h_1 * ((R_2 * (h_2 - p_2)) @ params.layers[1].W.T)
             e_1, e_2 = R_1 * (h_1 - p_1), R_2 * (h_2 - p_2)
         for signal in (jnp.zeros(n), jnp.arange(1.0, n + 1)):
-            credit = network.learn(rules, None, params, x, activities, signal, True).layers
+            credit = network.learn(net, params, x, activities, signal, True).layers
             for i, e, found in ((x, e_1, credit[0]), (h_1, e_2, credit[1])):
                 assert exact.largest_gap(found, Affine(i.T @ e / n, e.mean(axis=0))) < TIGHT
 
 
 def test_map_propagation_moves_towards_the_label_and_learns_with_weight_one(float64):
-    rules, params, x, activities = given((MapProp(0.3), MapProp()), (3, 4, 3, 2))
-    relaxed = network.relax(rules, params, x, activities)
+    net, params, x, activities = given((MapProp(0.3), MapProp()), (3, 4, 3, 2))
+    relaxed = network.relax(net, params, x, activities)
     before, after = (log_label(params.layers[-1], done[-2].h, activities[-1].h) for done in (activities, relaxed))
     assert after > before
 
     def joint(layers):
         total, value = 0.0, x
-        for rule, layer, activity in zip(rules[:-1], layers[:-1], relaxed, strict=False):
+        for rule, layer, activity in zip(net.rules, layers[:-1], relaxed, strict=False):
             mu = jnp.log1p(jnp.exp(value @ layer.W + layer.b))
             total, value = total - jnp.sum((activity.h - mu) ** 2) / (2 * rule.variance), activity.h
         return (total + log_label(layers[-1], value, activities[-1].h)) / len(x)
 
-    credit = network.learn(rules, None, params, x, activities, jnp.arange(5.0), True).layers
+    credit = network.learn(net, params, x, activities, jnp.arange(5.0), True).layers
     assert exact.largest_gap(credit, jax.grad(joint)(params.layers)) < TIGHT
 
 
 def test_without_relaxation_map_propagation_learns_from_the_signal_as_reinforce_does(float64):
-    rules, params, x, activities = given((MapProp(relax_steps=0),), (3, 4, 2))
+    net, params, x, activities = given((MapProp(relax_steps=0),), (3, 4, 2))
     signal = jnp.arange(5.0)
-    graded, drawn = (network.learn(rules, None, params, x, activities, signal, told).layers for told in (True, False))
+    graded, drawn = (network.learn(net, params, x, activities, signal, told).layers for told in (True, False))
     assert exact.largest_gap(graded[0], drawn[0]) == 0
     assert exact.largest_gap(graded[1], drawn[1]) > 0
 
@@ -187,7 +194,7 @@ def test_without_relaxation_map_propagation_learns_from_the_signal_as_reinforce_
 @pytest.mark.parametrize("activation", ["relu", "sigmoid", "tanh", "softplus"])
 def test_backprop_is_the_gradient_of_the_loss(float64, activation):
     f = {"relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "tanh": jnp.tanh, "softplus": jax.nn.softplus}[activation]
-    rules, params, x, activities = given((Backprop(activation), Backprop(activation)), (3, 4, 3, 2))
+    net, params, x, activities = given((Backprop(activation), Backprop(activation)), (3, 4, 3, 2))
     signal = jnp.arange(1.0, 6.0)
 
     def reward(layers, weight):
@@ -198,7 +205,7 @@ def test_backprop_is_the_gradient_of_the_loss(float64, activation):
         return jnp.mean(weight * ((bits * d).sum(axis=1) - jnp.log(1 + jnp.exp(d).sum(axis=1))))
 
     for graded, weight in ((True, 1.0), (False, signal)):
-        credit = network.learn(rules, None, params, x, activities, signal, graded).layers
+        credit = network.learn(net, params, x, activities, signal, graded).layers
         assert exact.largest_gap(credit, jax.grad(reward)(params.layers, weight)) < TIGHT
 
 
@@ -215,14 +222,14 @@ def test_other_rules_see_through_a_layer_of_backprop(float64):
         logits = jnp.concatenate([jnp.zeros((8, 1)), d], axis=1)
         return jnp.einsum("sk,ks->", p, jax.nn.log_softmax(logits)[:, toy.y]) / 3
 
-    rules, h = (UnbiasedWeightMax(), Backprop("tanh"), Softmax()), exact.states(3)
+    net, h = Network((UnbiasedWeightMax(), Backprop("tanh")), Softmax(), None), exact.states(3)
     m, k = (i.ravel() for i in jnp.meshgrid(jnp.arange(3), jnp.arange(8), indexing="ij"))
     p = jnp.exp(exact.independent(layers[0], toy.x))[m, k]
     hs = (h[k], jnp.tanh(h[k] @ layers[1].W + layers[1].b), jax.nn.one_hot(toy.y[m], 3, dtype=p.dtype)[:, 1:])
 
     def one(x, hs):
         activities = tuple(Activity(h[None], jnp.zeros((1, 1, *h.shape))) for h in hs)
-        return network.learn(rules, None, network.Params(layers, None), x[None], activities, jnp.ones(1), True).layers
+        return network.learn(net, Params(layers, None), x[None], activities, jnp.ones(1), True).layers
 
     each = jax.vmap(one)(toy.x[m], hs)
     credit = jax.tree.map(lambda c: jnp.einsum("n,n...->...", p / 3, c), each)
@@ -230,8 +237,8 @@ def test_other_rules_see_through_a_layer_of_backprop(float64):
 
 
 def test_relaxation_sees_through_a_layer_of_backprop(float64):
-    rules, params, x, activities = given((MapProp(0.3, relax_steps=1), Backprop("tanh")), (3, 4, 3, 2))
-    relaxed = network.relax(rules, params, x, activities)
+    net, params, x, activities = given((MapProp(0.3, relax_steps=1), Backprop("tanh")), (3, 4, 3, 2))
+    relaxed = network.relax(net, params, x, activities)
 
     def joint(h):
         mu = jnp.log1p(jnp.exp(x @ params.layers[0].W + params.layers[0].b))

@@ -8,9 +8,9 @@ from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, 
 from coexplore import StraightThrough as STE
 from coexplore import UnbiasedWeightMax as Unbiased
 from coexplore.cli import train as cli
-from coexplore.fields import FieldError
-from coexplore.flags import command, flat, grid, labels
 from coexplore.rules import BUILT_IN
+from coexplore.run import command, flat, grid, labels
+from coexplore.settings import FieldError
 
 MIXED = (Boltzmann(), Reinforce())
 ASKED_FOR = {
@@ -36,9 +36,7 @@ ASKED_FOR = {
 
 
 def asked(line):
-    words = line.split()
-    names = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
-    return cli.described_runs(names, cli.read(names, words[len(names) :]))
+    return cli.described_runs(cli.read(line.split()))
 
 
 @pytest.mark.parametrize("line", ASKED_FOR)
@@ -71,14 +69,15 @@ def test_layers_sizes_and_values_make_a_grid_and_leave_alone_what_has_no_such_se
 
 
 WRONG = {
-    "--layers boltzmann,reinforce": "rule: 'boltzmann,reinforce' .* one rule a hidden layer, of which 64 has 1$",
+    "--layers boltzmann,reinforce": "rule: 'boltzmann,reinforce' .* one rule per hidden layer, of which 64 has 1$",
     "--layers boltzmann,reinforce --units 8-8-8": "rule: 'boltzmann,reinforce' .* of which 8-8-8 has 3$",
     "--layers boltzmann,reinforc --units 8-8": "rule: 'reinforc' .*did you mean 'reinforce'",
     "--layers boltzmann, --units 8-8": "rule: '' is not allowed",
-    "--layers --units 8-8": "rule: '' is not allowed; give one of .* or else --layers$",
-    "ste --layers boltzmann,reinforce --units 8-8": "rule: 'ste' is not allowed; .* or else --layers$",
-    "boltzmann --units 8-8 --coupling 0.1/0.2/0.3": "coupling: '0.1/0.2/0.3' .*; give one value, or 2: one a layer",
-    "--layers boltzmann,ste --units 8-8 --coupling 0.1/0.2": "coupling: .*; give one value, or 1: one a layer",
+    "--layers --units 8-8": "--layers: expected at least one argument$",
+    "--units 8-8": "rule: '' is not allowed; give one of .* or --layers$",
+    "ste --layers boltzmann,reinforce --units 8-8": "rule: 'ste' is not allowed; .* or --layers$",
+    "boltzmann --units 8-8 --coupling 0.1/0.2/0.3": "coupling: '0.1/0.2/0.3' .*; give one value, or 2: one per layer",
+    "--layers boltzmann,ste --units 8-8 --coupling 0.1/0.2": "coupling: .*; give one value, or 1: one per layer",
     "--layers boltzmann,ste --units 8-8 --coupling 0.1/x": "coupling: 'x' is not allowed; give a finite number",
     "--layers boltzmann,ste --units 8-8 --centring none": "centring: 'none' .*; give activity | both$",
     "--layers boltzmann,ste --units 8-8 --trace-decay 0.5": "flag: '--trace-decay' is not allowed",

@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 from browser import offline
 
-from coexplore import Boltzmann, Reinforce, Run, engines, grid, network, training
-from coexplore.fields import FieldError
-from coexplore.plan import announce, latest, planned
+from coexplore import Boltzmann, Reinforce, Run, engines, grid
 from coexplore.report.energy import energies, energy, path
-from coexplore.report.follow import Follower
-from coexplore.report.left import Costs
+from coexplore.report.live import Follower
+from coexplore.report.remaining import Costs
 from coexplore.report.server import Server
-from coexplore.report.underway import under_way
-from coexplore.rules import chain
-from coexplore.store import Store
-from coexplore.study import study
+from coexplore.rules.chain import Synchronous
+from coexplore.settings import FieldError
+from coexplore.store import Checkpoint, Store, planned
+from coexplore.study import study, work
 from coexplore.tasks.multiplexer import Multiplexer
 
 SMALL = Run(rule=Reinforce(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
@@ -45,7 +43,7 @@ def asked(server, path, method="GET", host=None):
 
 
 def test_the_page_follows_a_real_study_and_closing_it_harms_nothing(browser, served, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.1)
+    monkeypatch.setattr(work, "CHECKPOINT_SECONDS", 0.1)
     runs = grid(Run(rule=Boltzmann(), task=Multiplexer(bits=2), hidden=(32,), episodes=800_000), seed=range(3))
     offline(browser, False)
     browser.get(served.address)
@@ -56,7 +54,7 @@ def test_the_page_follows_a_real_study_and_closing_it_harms_nothing(browser, ser
       new MutationObserver(() => window.history_of.push([line.textContent, chart.points().rows.length]))
         .observe(line, { childList: true });
     """)
-    announce(tmp_path, runs)
+    Store(tmp_path).announce(runs)
     done = study(runs, engine="cpu", progress=False, threads=1, store=tmp_path)
     deadline, shown = time.monotonic() + 120, 0
     while shown < 3 and time.monotonic() < deadline:
@@ -78,8 +76,8 @@ def test_a_run_under_way_shows_the_part_of_its_curve_that_is_there(engine, tmp_p
     module = engines.find(engine)
     state = module.advance(module.advance(module.start([SMALL]), 0), 37)
     (tensors,) = module.tensors(state)
-    Store(tmp_path).save_checkpoint(SMALL, engine, tensors, module.built())
-    (one,) = under_way(tmp_path)
+    Store(tmp_path).save_checkpoint(SMALL, engine, Checkpoint(tensors, {}), module.built())
+    (one,) = Store(tmp_path).under_way()
     (result,) = module.finish(module.advance(state, 100))
     assert (one.run, one.done, one.episodes, one.fresh) == (SMALL, 37, 37 * 16, True)
     np.testing.assert_allclose(one.curve, result.curve[:37], rtol=1e-6)
@@ -87,8 +85,9 @@ def test_a_run_under_way_shows_the_part_of_its_curve_that_is_there(engine, tmp_p
 
 def test_right_answers_that_an_engine_counts_are_shown_as_rewards(tmp_path):
     counts = np.full(100, 12, np.uint32)  # of 16
-    Store(tmp_path).save_checkpoint(SMALL, "cuda", {"curve": counts, "done": np.asarray(50)}, {})
-    (one,) = under_way(tmp_path)
+    checkpoint = Checkpoint({"curve": counts, "done": np.asarray(50)}, {})
+    Store(tmp_path).save_checkpoint(SMALL, "cuda", checkpoint, {})
+    (one,) = Store(tmp_path).under_way()
     np.testing.assert_allclose(one.curve, np.full(50, 0.5))
 
 
@@ -143,10 +142,11 @@ def test_a_port_that_is_taken_is_refused_in_one_line(served, tmp_path):
 
 
 def test_a_plan_is_shared_by_those_who_have_the_same_and_the_last_one_counts(tmp_path):
-    announce(tmp_path, [SMALL])
-    announce(tmp_path, [SMALL, SMALL])
+    store = Store(tmp_path)
+    store.announce([SMALL])
+    store.announce([SMALL, SMALL])
     assert len(list(tmp_path.glob("plans/*"))) == 1
-    assert latest(tmp_path) == [planned(SMALL)]
+    assert store.plan() == [planned(SMALL)]
 
 
 def test_time_left_goes_by_the_setting_then_by_the_rule(tmp_path):
@@ -166,7 +166,7 @@ def test_the_energy_is_that_of_the_chain_the_rule_runs(tmp_path):
     (result,) = study([run], engine="cpu", progress=False, store=tmp_path).results
     params = result.params.layers[0]
     x = run.task.observe(run.task.sample(6, jax.random.key(2)))
-    drawn = chain.synchronous(jax.tree.map(jax.numpy.asarray, params), 0.5, 3, x, jax.random.key(3))
+    drawn = Synchronous(0.5, 3).explore(jax.tree.map(jax.numpy.asarray, params), x, jax.random.key(3))
     d = np.asarray(x) @ params.W + params.b
     H = path(d, 0.5, params.W_rec, 3, np.asarray(drawn.draws))
     np.testing.assert_array_equal(np.stack(H), drawn.H)
@@ -176,5 +176,5 @@ def test_the_energy_is_that_of_the_chain_the_rule_runs(tmp_path):
     found = energies(result)
     assert len(found["inputs"]) == len(found["before"]) == len(found["after"]) == 4
     assert len(found["after"][0]["mean"]) == 4
-    before = network.init(run).layers[0]
+    before = run.init().layers[0]
     assert np.all(np.asarray(before.W_rec) == 0)

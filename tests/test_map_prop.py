@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from coexplore import network
-from coexplore.rules import Feedback, MapProp, Reinforce
-from coexplore.rules.base import Activity
+from coexplore.network import Network, Params
+from coexplore.rules import Feedback, MapProp
+from coexplore.rules.laws import Activity, Bernoulli
 
 TIGHT = 1e-12
 
@@ -26,45 +27,42 @@ def map_case(rules, hidden, seed=0, n=6, D=3):
     sizes = (D, *hidden, 1)
     layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
     x = jnp.asarray(rng.normal(size=(n, D)))
-    rules = (*rules, Reinforce())
-    params = network.Params(layers, None)
-    return rules, params, x, network.act(rules, params, x, jax.random.key(seed))
+    net, params = Network(rules, Bernoulli(), None), Params(layers, None)
+    return net, params, x, network.act(net, params, x, jax.random.key(seed))
 
 
-def log_joint(rules, params, x, activities):
+def log_joint(net, params, x, activities):
     """log Pr(H, A | S) up to constants, written out here: Gaussians around softplus, a Bernoulli action."""
     total, value = 0.0, x
-    for rule, layer, activity in zip(rules[:-1], params.layers[:-1], activities[:-1], strict=True):
+    for rule, layer, activity in zip(net.rules, params.layers[:-1], activities[:-1], strict=True):
         mu = jnp.log1p(jnp.exp(value @ layer.W + layer.b))
         total, value = total - ((activity.h - mu) ** 2).sum(axis=1) / (2 * rule.variance), activity.h
     return total + exact.log_ber(activities[-1].h, value @ params.layers[-1].W + params.layers[-1].b)
 
 
 def test_relaxation_makes_what_happened_likelier_in_every_episode_and_leaves_the_action_alone():
-    rules, params, x, activities = map_case((MapProp(variance=0.3), MapProp()), (4, 3))
-    relaxed = network.relax(rules, params, x, activities)
-    assert (log_joint(rules, params, x, relaxed) > log_joint(rules, params, x, activities)).all()
+    net, params, x, activities = map_case((MapProp(variance=0.3), MapProp()), (4, 3))
+    relaxed = network.relax(net, params, x, activities)
+    assert (log_joint(net, params, x, relaxed) > log_joint(net, params, x, activities)).all()
     assert np.array_equal(relaxed[-1].h, activities[-1].h)
 
 
 def test_one_relaxation_step_is_half_the_variance_times_the_slope_in_all_layers_at_once():
-    rules, params, x, activities = map_case((MapProp(0.3, relax_steps=1), MapProp(1.0, relax_steps=1)), (4, 3))
-    relaxed = network.relax(rules, params, x, activities)
+    net, params, x, activities = map_case((MapProp(0.3, relax_steps=1), MapProp(1.0, relax_steps=1)), (4, 3))
+    relaxed = network.relax(net, params, x, activities)
     slopes = jax.grad(
-        lambda hs: log_joint(rules, params, x, (*(Activity(h, h[None]) for h in hs), activities[-1])).sum()
+        lambda hs: log_joint(net, params, x, (*(Activity(h, h[None]) for h in hs), activities[-1])).sum()
     )(tuple(a.h for a in activities[:-1]))
-    for rule, before, after, slope in zip(rules, activities, relaxed, slopes, strict=False):
+    for rule, before, after, slope in zip(net.rules, activities, relaxed, slopes, strict=False):
         assert float(jnp.abs(after.h - before.h - 0.5 * rule.variance * slope).max()) < TIGHT
 
 
 def test_credit_is_the_score_at_the_relaxed_values():
-    rules, params, x, activities = map_case((MapProp(variance=0.3), MapProp()), (4, 3))
-    relaxed = network.relax(rules, params, x, activities)
+    net, params, x, activities = map_case((MapProp(variance=0.3), MapProp()), (4, 3))
+    relaxed = network.relax(net, params, x, activities)
     signal = jnp.asarray(np.random.default_rng(2).normal(size=len(x)))
-    credit = network.learn(rules, None, params, x, activities, signal)
-    score = jax.grad(lambda layers: jnp.mean(signal * log_joint(rules, network.Params(layers, None), x, relaxed)))(
-        params.layers
-    )
+    credit = network.learn(net, params, x, activities, signal)
+    score = jax.grad(lambda layers: jnp.mean(signal * log_joint(net, Params(layers, None), x, relaxed)))(params.layers)
     assert exact.largest_gap(credit.layers, score) < TIGHT
 
 

@@ -172,7 +172,7 @@ def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_mach
         d = np.asarray(params.b)
         x = jnp.zeros((chains, 1))
         rule = Boltzmann(coupling=c, steps=40, sampler="one-by-one")
-        ours = np.asarray(optimised(rule.explore)(params, x, jax.random.key(0)).h)
+        ours = np.asarray(optimised(rule.law.explore)(params, x, jax.random.key(0)).h)
         W = np.asarray(params.W_rec)
         nodes = [SpinNode() for _ in range(N)]
         pairs = [(i, j) for i in range(N) for j in range(i)]

@@ -4,8 +4,8 @@ import dataclasses
 
 import jax
 import numpy as np
-import oracle
 import pytest
+from replay import Replay, as_dict, shaken, small
 
 from coexplore import (
     Backprop,
@@ -16,19 +16,11 @@ from coexplore import (
     Multiplexer,
     Recurrent,
     Reinforce,
-    Run,
     StraightThrough,
     UnbiasedWeightMax,
     WeightMax,
 )
 from coexplore.engines import xla
-
-
-def small(rule, N=7, bits=1, batch=16, **kwargs):
-    task = kwargs.pop("task", Multiplexer(bits=bits))
-    hidden = N if isinstance(N, tuple) else (N,)
-    return Run(rule=rule, hidden=hidden, task=task, batch=batch, episodes=batch * 40, **kwargs)
-
 
 ONE_UPDATE = {
     "reinforce": small(Reinforce()),
@@ -99,27 +91,6 @@ TWENTY_UPDATES = {
 }
 
 
-def at(value, progress):
-    return value["start"] + (value["stop"] - value["start"]) * progress if isinstance(value, dict) else value
-
-
-def numbers_now(run, progress):
-    described = run.to_dict()["rule"]
-    rules = described if isinstance(described, list) else [described] * len(run.hidden)
-    return {"rules": [{k: at(v, progress) for k, v in rule.items()} for rule in rules]}
-
-
-def as_dict(record):
-    """An engine's record of the group's one run as nested dicts of float64 arrays."""
-    if record is None:
-        return None
-    if isinstance(record, tuple):
-        return tuple(map(as_dict, record))
-    if dataclasses.is_dataclass(record):
-        return {f.name: as_dict(getattr(record, f.name)) for f in dataclasses.fields(record)}
-    return np.asarray(record, np.float64)[0]  # in NumPy, since JAX would compile every slice
-
-
 def drawn_layer(activity):
     """Uniforms and bits of a layer, the episode first."""
     mine = as_dict(activity)
@@ -137,78 +108,22 @@ def drawn(mine):
     return found | ({"H": mine["H"].swapaxes(0, 1)} if "H" in mine else {})
 
 
-def leaves(parts):
-    """The arrays of all parts by name, in a fixed order."""
-    flat = {}
-    for i, part in enumerate(parts):
-        for path, leaf in jax.tree_util.tree_leaves_with_path(part):
-            flat[f"{i}{jax.tree_util.keystr(path)}"] = np.asarray(leaf)
-    return flat
-
-
-def parts_of(params):
-    return [*(as_dict(layer) for layer in params.layers), as_dict(params.critic)]
-
-
-def shaken(state):
-    """The state with noise on every parameter: at W_rec = 0, where training starts, some mistakes are mute."""
-    rng = np.random.default_rng(0)
-    noisy = jax.tree.map(
-        lambda p: np.asarray(p) + rng.normal(scale=0.5, size=p.shape).astype(np.float32), state.training.params
-    )
-    return dataclasses.replace(state, training=dataclasses.replace(state.training, params=noisy))
-
-
-def replay(run, updates):
-    state, coin = shaken(xla.start([run])), oracle.Coin()
-    parts = parts_of(state.training.params)
-    moments, smallest = {}, {}
-    for t in range(updates):
-        progress = t / (run.updates - 1)
-        state, recorded = xla.update_with_draws(state)
-        draws = {
-            "s": np.asarray(recorded.s[0]),
-            "r": np.asarray(recorded.r[0]),
-            "layers": [drawn_layer(activity) for activity in recorded.activities],
-        }
-        described = run.to_dict()
-        gradient = oracle.gradient(
-            described, numbers_now(run, progress), {"layers": parts[:-1], "critic": parts[-1]}, draws, coin
-        )
-        rates = [
-            at(rate, progress)
-            for rate in [dataclasses.asdict(r) if isinstance(r, Linear) else r for r in run.learning_rates]
-        ]
-        flat_gradient, flat = leaves(gradient), leaves(parts)
-        for name, g in flat_gradient.items():
-            alpha = rates[int(name.split("[")[0])]
-            zero = (np.zeros_like(g), np.zeros_like(g))
-            flat[name], moments[name] = oracle.adam(flat[name], g, moments.get(name, zero), t + 1, alpha)
-            smallest[name] = np.minimum(smallest.get(name, np.inf), np.where(g == 0, np.inf, np.abs(g)))
-        structure = jax.tree.structure(parts)
-        parts = jax.tree.unflatten(structure, list(flat.values()))
-    return state, leaves(parts), moments, smallest, coin
+def only(tree):
+    """Of the group's one run; in NumPy, since JAX would compile every slice."""
+    return jax.tree.map(lambda x: np.asarray(x)[0], tree)
 
 
 def agree(run, updates, tolerance):
-    state, params, moments, smallest, coin = replay(run, updates)
-    found = leaves(parts_of(state.training.params))
-    mu = leaves([*(as_dict(m) for m in state.training.moments.mu.layers), as_dict(state.training.moments.mu.critic)])
-    assert found.keys() == params.keys()
-    checked = 0
-    for name, expected in params.items():
-        np.testing.assert_allclose(mu[name], moments[name][0], atol=tolerance, rtol=tolerance)
-        # Adam divides by the gradient's size: where that is rounding itself, so is the step.
-        sure = smallest[name] > 1e-5
-        checked += sure.sum()
-        np.testing.assert_allclose(found[name][sure], expected[sure], atol=tolerance, rtol=tolerance)
-        assert np.abs(found[name] - expected).max() < 2.1 * updates * max(map(_largest, run.learning_rates))
-    assert checked > 0.95 * sum(leaf.size for leaf in params.values())
-    assert coin.ties <= 2 + 1e-5 * coin.draws
-
-
-def _largest(rate):
-    return max(rate.start, rate.stop) if isinstance(rate, Linear) else rate
+    state = xla.start([run])
+    progress = dataclasses.replace(state.progress, params=shaken(state.progress.params))
+    state = dataclasses.replace(state, progress=progress)
+    replay = Replay(run, only(state.progress.params))
+    for _ in range(updates):
+        state, recorded = xla.update_with_draws(state)
+        recorded = only(recorded)
+        layers = [drawn_layer(activity) for activity in recorded.activities]
+        replay.update({"s": recorded.s, "r": recorded.r, "layers": layers})
+    replay.agrees(only(state.progress.params), only(state.progress.moments.mu), tolerance)
 
 
 @pytest.mark.parametrize("name", ONE_UPDATE)
@@ -227,5 +142,5 @@ def test_advancing_does_what_the_recorded_updates_do():
     for _ in range(20):
         one, _ = xla.update_with_draws(one)
     two = xla.advance(two, 20)
-    for a, b in zip(jax.tree.leaves(one.training), jax.tree.leaves(two.training), strict=True):
+    for a, b in zip(jax.tree.leaves(one.progress), jax.tree.leaves(two.progress), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)

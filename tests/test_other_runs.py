@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from browser import offline
 
-from coexplore import Boltzmann, Multiplexer, Reinforce, Result, Run, network
+from coexplore import Boltzmann, Multiplexer, Reinforce, Result, Run
 from coexplore.cli.reproduce import claims_command
 from coexplore.cli.runs import plot_command, runs_command
-from coexplore.flags import labels
-from coexplore.pack import read
 from coexplore.report import html
 from coexplore.report.data import report
-from coexplore.result import bins
-from coexplore.store import Store
+from coexplore.run import bins, labels
+from coexplore.store import Store, read
 from coexplore.tasks.control import Control
 
 DEEP = Run(rule=(Boltzmann(), Reinforce()), task=Multiplexer(bits=1), hidden=(4, 3), episodes=1600)
@@ -28,7 +26,7 @@ def made_up(run, seed, low, high, seen):
     looks = {f"firing.{i}": np.full((2, N), 0.5) for i, N in enumerate(run.hidden)}
     snapshots = {"updates": np.array([0, run.updates]), "norm.layers.0.W": np.ones(2), **looks} if seen else {}
     curve = np.linspace(low, high, bins(run.updates), dtype=np.float32)
-    return Result(run, "xla", curve, network.init(run), {"seconds": 1.0 + seed}, snapshots)
+    return Result(run, "xla", curve, run.init(), {"seconds": 1.0 + seed}, snapshots)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,7 @@ def test_the_report_shows_every_run_and_an_energy_where_there_is_one(store):
     data = json.loads(re.search(r'id="data">(.*?)</script>', html.page(made).html)[1])  # NaN would not be JSON
     rows = {row["label"]: row for row in data["settings"]}
     assert len(rows) == 4
-    assert rows["boltzmann task=CartPole-v1 units=6-5 episodes=100 batch=1"]["last"][0] > 400
+    assert rows["Algorithm 1 · boltzmann task=CartPole-v1 units=6-5 episodes=100 batch=1"]["last"][0] > 400
     assert {row["last"][0] < -200 for row in rows.values() if row["rule"] == "reinforce"} == {True}
     energies = {one["flags"]["task"] + one["flags"]["units"]: one["energy"] for one in data["inside"]}
     assert {name for name, found in energies.items() if found} == {"multiplexer4-3", "multiplexer4"}

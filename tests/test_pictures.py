@@ -8,6 +8,7 @@ from coexplore.network import Params
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
+from coexplore.results.palette import legend
 
 
 def made_up(*names, seeds=1, episodes=4_000_000, frozen=False):
@@ -25,7 +26,9 @@ def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     assert png.read_bytes().startswith(b"\x89PNG")
     text = svg.read_text()
     assert ("(ours, not in the paper)" in text) == FIGURES[name].ours
-    assert all(f"<!-- {label} -->" in text for label in FIGURES[name].lines)
+    for label, places in FIGURES[name].lines.items():
+        (first, *_), *_ = places.values()
+        assert f"<!-- {legend(label, first.rule.name)} -->" in text
     assert ("1,000,000 episodes, not the paper's" in text) == (name == "depth")
     assert text.count("not the paper's") == (name == "depth")
     assert text.count("<!-- c = 0.4 -->") >= (6 if name == "fig3" else 0)  # bars say which coupling was best

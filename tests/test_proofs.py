@@ -40,7 +40,7 @@ def coupled_case(seed, D=2, N=3, symmetric=True, scale=1.0, binary=False):
 
 
 def pair_gradient(gradient: Coupled) -> Coupled:
-    """From W_rec's entries as free parameters to one parameter a pair w_ij = w_ji."""
+    """From W_rec's entries as free parameters to one parameter per pair w_ij = w_ji."""
     both = gradient.W_rec + gradient.W_rec.T
     return Coupled(gradient.W, gradient.b, both - jnp.diag(jnp.diag(both)))
 
@@ -343,7 +343,7 @@ def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
     sweeps = Sweeps(h_0=h_0, bits=bits.astype(jnp.float64), h=h_T, draws=draws)
     rule = Boltzmann(coupling=c, steps=1, sampler="one-by-one")
     d = jnp.repeat(x @ params.W + params.b, len(paths), axis=0)
-    log_p = rule.log_probability(params, d, Phases(sweeps.h, draws, sweeps, None))
+    log_p = rule.law.log_probability(params, d, Phases(sweeps.h, draws, sweeps, None))
     law = np.bincount(ends, weights=0.25 * np.exp(np.asarray(log_p)), minlength=4)
     first = jnp.exp(exact.independent(Affine(params.W, params.b), x))[0]
     kernel = exact.single_kernel(params, c, x)[0]
@@ -357,7 +357,7 @@ def test_m8_each_sampler_draws_from_its_own_law(sampler):
 
     task, params, _ = coupled_case(11, D=1, N=3, scale=1.5)
     x = jnp.repeat(task.s[:1], 20_000, axis=0)
-    h = Boltzmann(coupling=1.0, steps=30, sampler=sampler).explore(params, x, jax.random.key(1)).h
+    h = Boltzmann(coupling=1.0, steps=30, sampler=sampler).law.explore(params, x, jax.random.key(1)).h
     seen = np.bincount(np.asarray(h @ jnp.asarray([1.0, 2.0, 4.0]), int), minlength=8)
     laws = {
         "synchronous": exact.synchronous_limit(params, 1.0, task.s[:1]),

@@ -55,10 +55,10 @@ def plug_in(tmp_path):
     return tmp_path
 
 
-def test_the_rule_of_the_readme_is_about_twenty_lines_and_learns_as_a_plug_in(plug_in):
+def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in):
     (block,) = (text for text in PYTHON if "class Population" in text)
     written = [line for line in block.split("class Population")[1].splitlines() if line.strip()]
-    assert len(written) <= 20
+    assert len(written) <= 12
     words = [
         "train",
         "population",
@@ -98,9 +98,9 @@ def test_every_file_that_the_readme_links_to_is_there():
 
 
 def test_the_table_on_depth_is_that_of_the_runs_in_this_repository():
-    from coexplore.pack import load
     from coexplore.paper.figures import FIGURES
     from coexplore.paper.tables import table
+    from coexplore.store import load
 
     folder = Path(__file__).parents[1] / "results" / "depth"
     assert table(FIGURES["depth"], load(folder / "depth.safetensors")) == (folder / "depth.md").read_text()
@@ -110,7 +110,7 @@ def test_the_verdicts_of_the_readme_are_those_of_the_runs_in_this_repository():
     """In a process of its own: shapes checked at every call would double the time of four thousand runs."""
     script = """
 import json, sys
-from coexplore.pack import load
+from coexplore.store import load
 from coexplore.paper.claims import verdicts
 from coexplore.paper.verdict import table
 found = verdicts(load(sys.argv[1]))

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, UnbiasedWeightMax, grid
-from coexplore.fields import FieldError
-from coexplore.flags import command, flat, labels
-from coexplore.presets import PRESETS
+from coexplore.run import PRESETS, command, flat, labels
+from coexplore.run.run import without_defaults
+from coexplore.settings import FieldError
 
 SOME = [
     Run(),
@@ -26,7 +26,7 @@ SOME = [
 
 @pytest.mark.parametrize("run", SOME, ids=range(len(SOME)))
 def test_a_run_survives_its_json(run):
-    again = Run.from_json(run.to_json())
+    again = Run.from_dict(json.loads(json.dumps(run.to_dict())))
     assert again == run
     assert again.to_dict() == run.to_dict() == json.loads(json.dumps(run.to_dict()))
 
@@ -58,10 +58,8 @@ def test_digests_agree_on_what_is_the_same_and_differ_on_what_is_not():
 
 
 def test_the_digest_depends_only_on_what_differs_from_the_defaults():
-    from coexplore.run import _without_defaults
-
-    assert _without_defaults(Run()) == {"rule": {"name": "boltzmann"}}
-    assert _without_defaults(Run(rule=Recurrent(steps=3), seed=1)) == {
+    assert without_defaults(Run()) == {"rule": {"name": "boltzmann"}}
+    assert without_defaults(Run(rule=Recurrent(steps=3), seed=1)) == {
         "rule": {"name": "recurrent", "steps": 3},
         "seed": 1,
     }
@@ -163,9 +161,7 @@ def test_the_command_of_a_run_repeats_it():
     from coexplore.cli import train as cli
 
     for run in SOME:
-        words = command(run).removeprefix("coexplore train ").split()
-        names, rest = ([], words) if words[0].startswith("-") else (words[:1], words[1:])
-        assert cli.described_runs(names, cli.read(names, rest)) == [run]
+        assert cli.described_runs(cli.read(command(run).removeprefix("coexplore train ").split())) == [run]
 
 
 def test_flat_names_are_the_flags():

@@ -5,26 +5,26 @@ import os
 import subprocess
 import sys
 import threading
-import types
 
 import jax
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, engines, grid, snapshots, train
-from coexplore.pack import read
-from coexplore.store import Store, key
+from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, engines, grid, train
+from coexplore.store import Store, read
+from coexplore.store.encoding import key
 from coexplore.study import Interrupted, study
+from coexplore.study.snapshots import STATES
 
 TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), critic=Critic(width=4), episodes=16 * 4000)
 
 # A study in a process of its own, with checkpoints every few milliseconds so that every death meets one.
 STUDY = """
 import os, signal, sys, time, random
-import coexplore.training as training
+from coexplore.study import group, work
 from coexplore import Boltzmann, Multiplexer, Reinforce, Run, grid
 from coexplore.study import study
-training.CHUNK_SECONDS, training.CHECKPOINT_SECONDS = 0.004, 0.008
+group.CHUNK_SECONDS, work.CHECKPOINT_SECONDS = 0.004, 0.008
 run = Run(rule=Boltzmann(steps=5), hidden=(12,), task=Multiplexer(bits=2), episodes=16 * 20_000)
 runs = grid(run, seed=range(3), coupling=[0.1, 0.5]) + grid(run, rule=Reinforce(), seed=range(2))
 folder, deaths = sys.argv[1], int(sys.argv[2])
@@ -82,7 +82,7 @@ def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, envi
     assert not list(tmp_path.glob("checkpoints/*.safetensors"))
     # A death in the middle of writing leaves half a file under a name of its own, which pruning clears away.
     assert all(path.name.startswith(".") for path in tmp_path.glob("checkpoints/*"))
-    monkeypatch.setattr("coexplore.store.STALE", -1.0)
+    monkeypatch.setattr("coexplore.store.folder.STALE", -1.0)
     Store(tmp_path).prune([])
     assert not list(tmp_path.glob("checkpoints/*"))
     assert contents(tmp_path) == undisturbed
@@ -125,11 +125,11 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_next_study_goes_on(tmp_path, monkeyp
 
     interrupt = threading.Event()
     monkeypatch.setattr(engines.find("cpu"), "advance", advance)
-    monkeypatch.setattr("coexplore.study._all", lambda futures: raise_when(interrupt))
+    monkeypatch.setattr("coexplore.study.studies._all", lambda futures: raise_when(interrupt))
     with pytest.raises(Interrupted) as stopped:
         study(run, "cpu", progress=False, store=tmp_path)
     assert stopped.value.finished == []
-    done = int(Store(tmp_path).checkpoint(run, "cpu", engines.find("cpu").built())[0]["done"])
+    done = int(Store(tmp_path).checkpoint(run, "cpu", engines.find("cpu").built())[0].done)
     assert 1000 < done < run.updates
     resumed, alone = train(run, "cpu", progress=False, store=tmp_path)[0], train(run, "cpu", progress=False)[0]
     assert np.array_equal(resumed.curve, alone.curve)
@@ -188,7 +188,7 @@ def test_snapshots_are_what_the_network_does_and_do_not_touch_the_training(tmp_p
     assert seen.snapshots["norm.layers.0.W"][-1] == pytest.approx(norm, rel=1e-5)
     assert seen.snapshots["norm.layers.0.W"][0] != pytest.approx(norm, rel=1e-2)
     expected = firing(seen)
-    assert np.all(np.abs(seen.snapshots["firing.0"][-1] - expected) < 5 * np.sqrt(0.25 / snapshots.STATES))
+    assert np.all(np.abs(seen.snapshots["firing.0"][-1] - expected) < 5 * np.sqrt(0.25 / STATES))
     assert seen.snapshots["critic_error"][-1] < seen.snapshots["critic_error"][0]
 
 
@@ -209,12 +209,3 @@ def test_a_collapsed_run_is_a_result_that_says_so():
     assert not dataclasses.replace(result, curve=curve).collapsed
     stuck = {"firing.0": np.array([[0.3, 0.6]]), "firing.1": np.array([[1.0]])}  # always the same action
     assert dataclasses.replace(result, curve=curve, snapshots=stuck).collapsed
-
-
-def test_every_engine_has_the_whole_interface():
-    for name in engines.TITLES:
-        module = engines.find(name)
-        assert isinstance(module, types.ModuleType)
-        for function in ("groups", "start", "advance", "finish", "params", "tensors", "restore", "built", "supports"):
-            assert callable(getattr(module, function)), (name, function)
-        assert engines.STREAMS[name] >= 1

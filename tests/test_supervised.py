@@ -11,9 +11,9 @@ import pytest
 
 from coexplore import Boolean, Critic, Digits, Reinforce, Run, load, train
 from coexplore.cli import _main
-from coexplore.fields import FieldError
-from coexplore.pack import pack
 from coexplore.rules import BUILT_IN, Boltzmann, MapProp, StraightThrough
+from coexplore.settings import FieldError
+from coexplore.store import pack
 
 # Data -----------------------------------------------------------------------------------------------------------------
 

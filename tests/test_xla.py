@@ -8,7 +8,7 @@ import pytest
 
 from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run, grid
 from coexplore.engines import xla
-from coexplore.result import bin_sizes, bins
+from coexplore.run import bin_sizes, bins
 from coexplore.study import study
 
 TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), batch=4, episodes=4 * 2000)
@@ -23,7 +23,7 @@ def same(a, b):
 
 
 def arrays(state):
-    return state.training
+    return state.progress
 
 
 def test_one_compilation_serves_every_grid_and_every_chunk_length():
@@ -59,7 +59,7 @@ def test_twenty_updates_agree_across_vmap_widths_to_1e_5():
     wide = xla.advance(xla.start(runs, width=5), 20)
     for i, run in enumerate(runs):
         narrow = xla.advance(xla.start([run], width=1), 20)
-        for a, b in zip(jax.tree.leaves(wide.training.params), jax.tree.leaves(narrow.training.params), strict=True):
+        for a, b in zip(jax.tree.leaves(wide.progress.params), jax.tree.leaves(narrow.progress.params), strict=True):
             np.testing.assert_allclose(np.asarray(a)[i], np.asarray(b)[0], atol=1e-5)
 
 
@@ -92,7 +92,7 @@ def test_the_curve_has_at_most_1000_points_and_quarters_that_are_whole():
 
 def test_a_state_does_not_grow_with_the_number_of_episodes():
     def size(run):
-        return sum(leaf.size for leaf in jax.tree.leaves(xla.start([run]).training))
+        return sum(leaf.size for leaf in jax.tree.leaves(xla.start([run]).progress))
 
     assert size(TINY) == size(dataclasses.replace(TINY, episodes=4_000_000))
 

@@ -2,17 +2,13 @@
 
 import contextlib
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coexplore import tasks
 
 if TYPE_CHECKING:
     from coexplore.critic import Critic as Critic
-    from coexplore.fields import Linear as Linear
-    from coexplore.flags import grid as grid
-    from coexplore.pack import load as load
-    from coexplore.plots import plot as plot
-    from coexplore.result import Result as Result
+    from coexplore.results.plots import plot as plot
     from coexplore.rules import Backprop as Backprop
     from coexplore.rules import Boltzmann as Boltzmann
     from coexplore.rules import Feedback as Feedback
@@ -23,12 +19,23 @@ if TYPE_CHECKING:
     from coexplore.rules import StraightThrough as StraightThrough
     from coexplore.rules import UnbiasedWeightMax as UnbiasedWeightMax
     from coexplore.rules import WeightMax as WeightMax
+    from coexplore.run import Result as Result
     from coexplore.run import Run as Run
+    from coexplore.run import grid as grid
+    from coexplore.settings import Linear as Linear
+    from coexplore.settings import choice as choice
+    from coexplore.settings import count as count
+    from coexplore.settings import number as number
+    from coexplore.settings import switch as switch
+    from coexplore.store import load as load
     from coexplore.study import train as train
     from coexplore.tasks.control import Control as Control
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
     from coexplore.tasks.supervised import Boolean as Boolean
     from coexplore.tasks.supervised import Digits as Digits
+    from coexplore.units import drive as drive
+    from coexplore.units import outer as outer
+    from coexplore.units import probability as probability
 
 __version__ = "0.1.0"
 
@@ -41,26 +48,33 @@ _HOMES = {
     "Critic": "critic",
     "Digits": "tasks.supervised",
     "Feedback": "rules",
-    "Linear": "fields",
+    "Linear": "settings",
     "MapProp": "rules",
     "Multiplexer": "tasks.multiplexer",
     "Recurrent": "rules",
     "Reinforce": "rules",
-    "Result": "result",
+    "Result": "run",
     "Rule": "rules",
     "Run": "run",
     "StraightThrough": "rules",
     "UnbiasedWeightMax": "rules",
     "WeightMax": "rules",
-    "grid": "flags",
-    "load": "pack",
-    "plot": "plots",
+    "choice": "settings",
+    "count": "settings",
+    "drive": "units",
+    "grid": "run",
+    "load": "store",
+    "number": "settings",
+    "outer": "units",
+    "plot": "results.plots",
+    "probability": "units",
+    "switch": "settings",
     "train": "study",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605 (it is a list)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'coexplore' has no attribute {name!r}")
     return getattr(importlib.import_module(f"coexplore.{_HOMES[name]}"), name)

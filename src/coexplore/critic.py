@@ -1,13 +1,12 @@
 """The critic V(s): a network of deterministic units that estimates E[R | S = s], trained by backprop."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key
 
-from coexplore.fields import Checked, Units, choice, field
+from coexplore.settings import Checked, Units, choice, field
 from coexplore.units import Affine, drive, glorot
 
 ACTIVATIONS = {"relu": jax.nn.relu, "tanh": jax.nn.tanh, "softplus": jax.nn.softplus}
@@ -25,13 +24,13 @@ class CriticParams(eqx.Module):
 
     @classmethod
     def of(cls, layers: Iterable[Affine]) -> "CriticParams":
-        hidden, *deeper, output = layers
-        return cls(hidden, output, tuple(deeper))
+        first, *deeper, output = layers
+        return cls(first, output, tuple(deeper))
 
 
 class Critic(Checked):
     activation: str = choice("relu", "the critic's hidden units", options=tuple(ACTIVATIONS))
-    width: Any = field(64, Units("how many hidden units the critic has", bare=True))
+    width: int | tuple[int, ...] = field(64, Units("how many hidden units the critic has", bare=True))
 
     @property
     def widths(self) -> tuple[int, ...]:

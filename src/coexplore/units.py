@@ -1,4 +1,4 @@
-"""What layers are made of: weights that give a drive x, Bernoulli-logistic units that fire with probability σ(x)."""
+"""What layers are made of: weights that give a drive d, Bernoulli-logistic units that fire with probability σ(d)."""
 
 from typing import Any
 

@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coexplore.fields import Linear
-from coexplore.flags import change, grid
-from coexplore.presets import PRESETS
-from coexplore.result import Result, by_setting
-from coexplore.rules import OURS, Boltzmann, Recurrent
-from coexplore.run import Run
-from coexplore.stats import Summary, summary
+from coexplore.results.stats import Summary, summary
+from coexplore.results.tables import counted, markdown, with_spread
+from coexplore.rules import OURS, Boltzmann, Recurrent, Rule
+from coexplore.run import PRESETS, Result, Run, by_setting, change, grid
+from coexplore.settings import Linear
 from coexplore.tasks.control import Control
 
 NEGATIVE_PHASE = Boltzmann(steps=10, centring="both")
@@ -23,8 +21,8 @@ COUPLINGS = [0.0, 0.1, 0.25, 0.5]
 TUNING, SEEDS = 5, 10
 FALLING = Linear(0.005, 0.0005)
 KINDS = {
-    "author": "Settings of the author's earlier work (presets), two hidden layers, one environment a run",
-    "equal": "Equal conditions: one hidden layer of 64 units, four environments a run, α from 0.005 to 0.0005",
+    "author": "Settings of the author's earlier work (presets), two hidden layers, one environment per run",
+    "equal": "Equal conditions: one hidden layer of 64 units, four environments per run, α from 0.005 to 0.0005",
 }
 
 # Mean and standard deviation over 10 runs: Chung, "Learning by competition of self-interested reinforcement learning
@@ -62,12 +60,12 @@ class Comparison(NamedTuple):
 
 
 def _author(env: str, *rules: str, preset: str) -> list[Entry]:
-    made = [Entry(rule, [PRESETS[rule][preset]], PUBLISHED.get((rule, env))) for rule in rules]
+    entries = [Entry(rule, [PRESETS[rule][preset]], PUBLISHED.get((rule, env))) for rule in rules]
     if plain := PUBLISHED.get(("REINFORCE", env)):
         still = change(PRESETS["map-prop"][preset], "relax_steps", 0)
-        made.append(Entry("map-prop, relax-steps = 0", [still], plain))
-        made.append(Entry("reinforce", [PRESETS["reinforce"][preset]], plain))
-    return made
+        entries.append(Entry("map-prop, relax-steps = 0", [still], plain))
+        entries.append(Entry("reinforce", [PRESETS["reinforce"][preset]], plain))
+    return entries
 
 
 def _coordinated(preset: str) -> list[Entry]:
@@ -83,25 +81,25 @@ def _tuned(run: Run) -> Entry:
 
 def _equal(env: str, batch: int) -> list[Entry]:
     """One hidden layer of 64 units, the critic likewise; c of the two algorithms from a small grid."""
-    made = []
+    entries = []
     for rule in OURS:
         if rule is Boltzmann:
-            made.append(Entry("boltzmann, as printed", [_run(Boltzmann(steps=10), env, batch)]))
-            made.append(_tuned(_run(NEGATIVE_PHASE, env, batch)))
+            entries.append(Entry("boltzmann, as printed", [_run(Boltzmann(steps=10), env, batch)]))
+            entries.append(_tuned(_run(NEGATIVE_PHASE, env, batch)))
         elif rule is Recurrent:
-            made.append(_tuned(_run(Recurrent(), env, batch)))
+            entries.append(_tuned(_run(Recurrent(), env, batch)))
         else:
-            made.append(Entry(rule.name, [_run(rule(), env, batch)]))
-    return made
+            entries.append(Entry(rule.name, [_run(rule.usual(), env, batch)]))
+    return entries
 
 
-def _run(rule: object, env: str, batch: int) -> Run:
-    return Run(rule=rule, task=Control(env=env), batch=batch, learning_rate=FALLING)  # type: ignore[arg-type]
+def _run(rule: Rule, env: str, batch: int) -> Run:
+    return Run(rule=rule, task=Control(env=env), batch=batch, learning_rate=FALLING)
 
 
 COMPARISONS = {
-    one.name: one
-    for one in (
+    comparison.name: comparison
+    for comparison in (
         Comparison(
             "cartpole",
             "CartPole-v1",
@@ -141,7 +139,8 @@ class Row(NamedTuple):
 def tuning(comparison: Comparison) -> list[Run]:
     """The runs that couplings are chosen by."""
     several = [entry for entry in (*comparison.author, *comparison.equal) if len(entry.candidates) > 1]
-    return [run for entry in several for one in entry.candidates for run in grid(one, seed=range(TUNING))]
+    candidates = [candidate for entry in several for candidate in entry.candidates]
+    return [run for candidate in candidates for run in grid(candidate, seed=range(TUNING))]
 
 
 def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
@@ -160,7 +159,7 @@ def _score(results: Iterable[Result]) -> float:
 
 
 def final(best: Iterable[Run], seeds: int) -> list[Run]:
-    return [run for one in best for run in grid(one, seed=range(seeds))]
+    return [run for setting in best for run in grid(setting, seed=range(seeds))]
 
 
 def rows(comparison: Comparison, results: Iterable[Result]) -> dict[str, list[Row]]:
@@ -170,40 +169,30 @@ def rows(comparison: Comparison, results: Iterable[Result]) -> dict[str, list[Ro
 
 
 def _rows(entries: Iterable[Entry], trained: dict[Run, list[Result]]) -> list[Row]:
-    made = []
+    rows = []
     for entry in entries:
         run = _best(entry, trained)
         if same := trained.get(run):
             score, last = summary([r.reward for r in same]), summary([r.last for r in same])
-            made.append(Row(entry, run, score, last, same))
-    return made
+            rows.append(Row(entry, run, score, last, same))
+    return rows
 
 
-def table(comparison: Comparison, found: dict[str, list[Row]]) -> str:
+def table(comparison: Comparison, rows: dict[str, list[Row]]) -> str:
     """In Markdown, a section for the environment."""
     text = [f"## {comparison.title}", ""]
     for kind, words in KINDS.items():
-        if mine := found[kind]:
-            seeds = "/".join(map(str, sorted({len(row.results) for row in mine})))
+        if mine := sorted(rows[kind], key=lambda row: -row.score.mean):
+            seeds = counted([len(row.results) for row in mine])
             text += [f"{words}; {seeds} runs, mean (sd) [95 % interval of the mean]:", ""]
-            text += _head(kind)
-            text += [_line(kind, row) for row in sorted(mine, key=lambda row: -row.score.mean)]
-            text.append("")
+            headings = ["rule", "average return", "last quarter", *(["published"] if kind == "author" else [])]
+            text += [markdown(headings, [_cells(kind, row) for row in mine]), ""]
     return "\n".join(text)
 
 
-def _head(kind: str) -> list[str]:
-    columns = ["rule", "average return", "last quarter", *(["published"] if kind == "author" else [])]
-    return ["| " + " | ".join(line) + " |" for line in (columns, ["---"] * len(columns))]
-
-
-def _line(kind: str, row: Row) -> str:
+def _cells(kind: str, row: Row) -> list[str]:
     chosen = f", c = {row.run.rules[0].coupling}" if len(row.entry.candidates) > 1 else ""  # type: ignore[attr-defined]
-    cells = [f"`{row.entry.label}`{chosen}", _shown(row.score), _shown(row.last)]
+    cells = [f"`{row.entry.label}`{chosen}", with_spread(row.score), with_spread(row.last)]
     if kind == "author":
         cells.append("{:.2f} ({:.2f})".format(*row.entry.published) if row.entry.published else "–")
-    return "| " + " | ".join(cells) + " |"
-
-
-def _shown(value: Summary) -> str:
-    return f"{value.mean:.1f} ({value.sd:.1f}) [{value.low:.1f}, {value.high:.1f}]"
+    return cells

@@ -6,8 +6,8 @@ import sys
 from typing import NoReturn
 
 from coexplore import __version__
-from coexplore.fields import FieldError, refuse
-from coexplore.files import StoreError
+from coexplore.settings import FieldError, refusal
+from coexplore.store.sealed import StoreError
 
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
        coexplore reproduce [FIGURE … | all]                      the paper's figures, and what becomes of its claims
@@ -31,7 +31,7 @@ COMMANDS = {
     "runs": "runs",
     "plot": "runs",
     "report": "report",
-    "list": "train",
+    "list": "list",
 }
 
 
@@ -64,4 +64,4 @@ def _main(words: list[str]) -> int:
         case [name, *rest] if name in COMMANDS:
             module = importlib.import_module(f"coexplore.cli.{COMMANDS[name]}")
             return getattr(module, f"{name}_command")(rest)
-    raise refuse("command", words[0], " | ".join(COMMANDS), COMMANDS)
+    raise refusal("command", words[0], " | ".join(COMMANDS), COMMANDS)

@@ -5,10 +5,11 @@ from types import ModuleType
 from typing import Any
 
 from coexplore.beyond import control, supervised
-from coexplore.cli.parser import STORE, Parser, folder, studied
-from coexplore.fields import refuse
-from coexplore.files import write
-from coexplore.result import Result
+from coexplore.cli.parser import STORE, Parser, folder
+from coexplore.cli.results import train_all
+from coexplore.run import Result
+from coexplore.settings import refusal
+from coexplore.store import write
 
 HOMES = {name: home for home in (supervised, control) for name in home.COMPARISONS}
 
@@ -26,36 +27,37 @@ def beyond_command(words: list[str]) -> int:
     names = list(dict.fromkeys(options["comparison"] or HOMES))
     for name in names:
         if name not in HOMES:
-            raise refuse("comparison", name, f"some of {', '.join(HOMES)}", HOMES)
-    store, out = folder("store", options["store"], ".writable"), folder("out", options["out"], "tables.md")
-    sections = []
+            raise refusal("comparison", name, f"some of {', '.join(HOMES)}", HOMES)
+    store, out = folder("store", options["store"]), folder("out", options["out"])
     for name in names:
-        results = _trained(HOMES[name], name, options, store)
+        results = _train(HOMES[name], name, options, store)
         if results is None:
             return 130
-        sections.append(_compared(HOMES[name], name, results, out))
-    write(out / "tables.md", "\n".join(sections).encode())
+        _compare(HOMES[name], name, results, out)
     print(f"tables and pictures: {out}, runs: {store}")
     return 0
 
 
-def _trained(home: ModuleType, name: str, options: dict[str, Any], store: Path) -> list[Result] | None:
+def _train(home: ModuleType, name: str, options: dict[str, Any], store: Path) -> list[Result] | None:
     """First what settings are chosen by, then the best of them with all seeds; None if it was interrupted."""
-    comparison, found = home.COMPARISONS[name], []
+    comparison, tuned = home.COMPARISONS[name], []
     if runs := home.tuning(comparison):
-        first = studied(runs, options, store)
+        first = train_all(runs, options, store)
         if first is None:
             return None
-        found = first.results
-    rest = studied(home.final(home.chosen(comparison, found), options["seeds"] or home.SEEDS), options, store)
-    return rest and list({result.run: result for result in (*found, *rest.results)}.values())
+        tuned = first.results
+    final = home.final(home.chosen(comparison, tuned), options["seeds"] or home.SEEDS)
+    rest = train_all(final, options, store)
+    return rest and list({result.run: result for result in (*tuned, *rest.results)}.values())
 
 
-def _compared(home: ModuleType, name: str, results: list[Result], out: Path) -> str:
+def _compare(home: ModuleType, name: str, results: list[Result], out: Path) -> None:
+    """Print the table, and leave it and a picture in NAME.md and NAME.png."""
     from coexplore.beyond.pictures import draw  # matplotlib is slow to import
 
     comparison = home.COMPARISONS[name]
-    found = home.rows(comparison, results)
-    section = home.table(comparison, found)
+    rows = home.rows(comparison, results)
+    section = home.table(comparison, rows)
     print(section)
-    return f"{section}\n![{comparison.title}]({draw(comparison, found, out).name})\n"
+    picture = draw(comparison, rows, out)
+    write(out / f"{name}.md", f"{section}\n![{comparison.title}]({picture.name})\n".encode())

@@ -1,17 +1,12 @@
-"""What the commands share: a parser whose errors are one line, the options on training, and where results are."""
+"""A parser whose errors are one line, and the options that several commands share."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from coexplore import engines, rules
-from coexplore.fields import FieldError, refuse
-from coexplore.files import StoreError, write
-from coexplore.flags import dashed, selected
-from coexplore.pack import read
-from coexplore.result import Result
-from coexplore.study import Interrupted, Study, study
+from coexplore import engines
+from coexplore.run import dashed
+from coexplore.settings import FieldError, refusal
 
 STORE = "runs"
 
@@ -19,14 +14,14 @@ STORE = "runs"
 class Parser(argparse.ArgumentParser):
     """argparse, with errors of one line that end in `main`."""
 
-    def __init__(self, command: str, about: str = "") -> None:
-        super().__init__(prog=f"coexplore {command}", description=about, allow_abbrev=False)
+    def __init__(self, command: str, about: str = "", **more: Any) -> None:
+        super().__init__(prog=f"coexplore {command}".strip(), description=about, allow_abbrev=False, **more)
 
     def error(self, message: str) -> NoReturn:
         raise FieldError(message.removeprefix("argument "))
 
     def training(self) -> None:
-        self.add_argument("--engine", default="auto", help=f"auto | {' | '.join(engines.TITLES)}")
+        self.add_argument("--engine", default="auto", help=f"auto | {' | '.join(engines.NAMES)}")
         self.add_argument("--threads", metavar="COUNT", help="how many runs to train at a time; all cores if not given")
 
     def reading(self) -> None:
@@ -38,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         options = vars(known)
         if unknown:
             flag = next((word for word in unknown if word.startswith("-")), unknown[0])
-            raise refuse("flag", flag, f"a flag of {self.prog} (see --help)", [f"--{dashed(k)}" for k in options])
+            raise refusal("flag", flag, f"a flag of {self.prog} (see --help)", [f"--{dashed(k)}" for k in options])
         for name in ("threads", "seeds", "episodes"):
             if isinstance(options.get(name), str):
                 options[name] = positive(name, options[name])
@@ -47,59 +42,17 @@ class Parser(argparse.ArgumentParser):
 
 def positive(name: str, text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise refuse(name, text, "a whole number of at least 1")
+        raise refusal(name, text, "a whole number of at least 1")
     return int(text)
 
 
-def folder(name: str, path: str, probe: str) -> Path:
-    """Made before the training starts: a folder that cannot be written must not cost a result."""
+def folder(name: str, path: str) -> Path:
+    """Made, and tried, before the training starts: a folder that cannot be written must not cost a result."""
+    probe = Path(path) / ".writable"
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
-        write(Path(path) / probe, b"{}\n")
+        probe.touch()
+        probe.unlink()
     except OSError as error:
-        raise refuse(name, path, f"a folder that can be written ({error.strerror})") from None
+        raise refusal(name, path, f"a folder that can be written ({error.strerror})") from None
     return Path(path)
-
-
-def results(options: dict[str, Any]) -> list[Result]:
-    """The chosen results of the store; a line on standard error for each file that cannot be used."""
-    for term in filter(None, options["select"].split(",")):
-        name, _, value = term.partition("=")
-        if name == "rule":
-            for each in value.split("+"):  # of a layer each
-                rules.find(each)  # named by the user, so its plug-in may be loaded
-    found, problems = read(options["store"])
-    for problem in problems:
-        print(f"coexplore: {problem}", file=sys.stderr)
-    chosen = selected(found, options["select"])
-    if not chosen:
-        raise StoreError(f"select: none of the {len(found)} runs in {options['store']} is {options['select']!r}")
-    return chosen
-
-
-def studied(runs: list[Any], options: dict[str, Any], store: Path | None) -> Study | None:
-    """Train, and tell of everything that went wrong; None if it was interrupted."""
-    if options["engine"] == "auto":
-        _say_what_is_missing()
-    try:
-        done = study(runs, options["engine"], threads=options["threads"], store=store)
-    except Interrupted as stopped:
-        kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
-        message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
-        print(f"coexplore: {message}", file=sys.stderr)
-        return None
-    for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
-        print(f"coexplore: {line}", file=sys.stderr)
-    if collapsed := sum(result.collapsed for result in done.results):
-        print(
-            f"coexplore: {collapsed} of {len(done.results)} runs collapsed (a layer frozen, the reward at chance)",
-            file=sys.stderr,
-        )
-    return done
-
-
-def _say_what_is_missing() -> None:
-    for name in engines.TITLES:
-        why = engines.find(name).missing()
-        if why and why != engines.NO_GPU:  # a machine without a GPU lacks nothing
-            print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)

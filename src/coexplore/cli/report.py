@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from coexplore.cli.parser import Parser, results
-from coexplore.fields import refuse
-from coexplore.files import StoreError, write
+from coexplore.cli.parser import Parser
+from coexplore.cli.results import chosen_results
+from coexplore.settings import refusal
+from coexplore.store import StoreError, write
 
 PORT = "8321"
 
@@ -24,8 +25,8 @@ def report_command(words: list[str]) -> int:
 def _write(options: dict[str, Any]) -> int:
     out = Path(options["out"])
     if not out.name.endswith(".html") or not out.absolute().parent.is_dir():
-        raise refuse("out", options["out"], "a name that ends in .html, in a folder that exists")
-    chosen = results(options)
+        raise refusal("out", options["out"], "a name that ends in .html, in a folder that exists")
+    chosen = chosen_results(options)
     from coexplore.report.data import report  # the claims are slow to judge, and not always wanted
     from coexplore.report.html import page
 
@@ -38,10 +39,10 @@ def _write(options: dict[str, Any]) -> int:
 def _serve(options: dict[str, Any]) -> int:
     store, port = Path(options["store"]), options["port"]
     if not port.isdecimal() or int(port) > 65535:
-        raise refuse("port", port, "a number from 0 to 65535")
+        raise refusal("port", port, "a number from 0 to 65535")
     if not store.exists():
         raise StoreError(f"{store}: there is no such file")
-    from coexplore.report.follow import Follower
+    from coexplore.report.live import Follower
     from coexplore.report.server import Server
 
     with Server(Follower(store, options["select"], options["episodes"]), int(port)) as server:

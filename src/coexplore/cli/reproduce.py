@@ -6,22 +6,43 @@ from pathlib import Path
 
 from rich.table import Table
 
-from coexplore.cli.parser import STORE, Parser, folder, results, studied
-from coexplore.cli.train import console
-from coexplore.fields import refuse
-from coexplore.files import write
-from coexplore.paper.claims import verdicts
+from coexplore.cli.parser import STORE, Parser, folder
+from coexplore.cli.results import chosen_results, train_all
+from coexplore.cli.tables import console
+from coexplore.paper.claims import CLAIMS, verdicts
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, SCALES, find, runs
 from coexplore.paper.tables import table
-from coexplore.paper.verdict import Verdict
+from coexplore.paper.verdict import Verdict, from_json
 from coexplore.paper.verdict import table as markdown
-from coexplore.result import Result
+from coexplore.run import Result
+from coexplore.settings import refusal
+from coexplore.store import write
 
 ALL = "all"
 
 
 def reproduce_command(words: list[str]) -> int:
+    options = _parser().read(words)
+    if options["scale"] not in SCALES:
+        raise refusal("scale", options["scale"], " | ".join(SCALES), SCALES)
+    named = options["figure"] or [ALL]
+    names = list(FIGURES) if ALL in named else [find(name).name for name in dict.fromkeys(named)]
+    scale = SCALES[options["scale"]]
+    store, out = folder("store", options["store"]), folder("out", options["out"])
+    done = train_all(runs(names, scale.episodes, options["seeds"] or scale.seeds), options, store)
+    if done is None:
+        return 130
+    _draw(names, done.results, scale.episodes, out)
+    judged = [verdict for verdict in verdicts(done.results, scale.episodes) if verdict.figure in names]
+    _write(judged, names, out)
+    _print(judged)
+    print(f"{done.trained} runs trained in {done.seconds:.0f} s, {len(done.results) - done.trained} were there already")
+    print(f"pictures and claims: {out}, runs: {store}")
+    return 1 if done.failures else 0
+
+
+def _parser() -> Parser:
     parser = Parser(
         "reproduce", f"Train what figures need, draw them, judge the claims. Figures: {', '.join(FIGURES)}."
     )
@@ -35,23 +56,7 @@ def reproduce_command(words: list[str]) -> int:
     parser.add_argument(
         "--out", default="figures", metavar="DIR", help="where pictures and claims go; figures if not given"
     )
-    options = parser.read(words)
-    if options["scale"] not in SCALES:
-        raise refuse("scale", options["scale"], " | ".join(SCALES), SCALES)
-    named = options["figure"] or [ALL]
-    names = list(FIGURES) if ALL in named else [find(name).name for name in dict.fromkeys(named)]
-    scale = SCALES[options["scale"]]
-    store, out = folder("store", options["store"], ".writable"), folder("out", options["out"], "claims.json")
-    done = studied(runs(names, scale.episodes, options["seeds"] or scale.seeds), options, store)
-    if done is None:
-        return 130
-    _drawn(names, done.results, scale.episodes, out)
-    found = [one for one in verdicts(done.results, scale.episodes) if one.figure in names]
-    _written(found, out)
-    _told(found)
-    print(f"{done.trained} runs trained in {done.seconds:.0f} s, {len(done.results) - done.trained} were there already")
-    print(f"pictures and claims: {out}, runs: {store}")
-    return 1 if done.failures else 0
+    return parser
 
 
 def claims_command(words: list[str]) -> int:
@@ -60,35 +65,47 @@ def claims_command(words: list[str]) -> int:
     parser.add_argument("--episodes", default="4000000", metavar="COUNT", help="judge runs of this length")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.read(words)
-    found = verdicts(results(options), options["episodes"])
+    judged = verdicts(chosen_results(options), options["episodes"])
     if options["json"]:
-        print(json.dumps([one.to_dict() for one in found], allow_nan=False))
+        print(json.dumps([verdict.to_dict() for verdict in judged], allow_nan=False))
     else:
-        _told(found)
+        _print(judged)
     return 0
 
 
-def _drawn(names: list[str], done: list[Result], episodes: int, out: Path) -> None:
+def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> None:
     from coexplore.paper.pictures import draw  # matplotlib is slow to import
 
     for name in names:
         with contextlib.suppress(NotRun):  # all of its runs failed, which has been told
-            draw(FIGURES[name], done, out, episodes)
+            draw(FIGURES[name], results, out, episodes)
             if FIGURES[name].kind == "bars":
-                write(out / f"{name}.md", table(FIGURES[name], done, episodes).encode())
+                write(out / f"{name}.md", table(FIGURES[name], results, episodes).encode())
 
 
-def _written(found: list[Verdict], out: Path) -> None:
-    write(out / "claims.json", json.dumps([one.to_dict() for one in found], allow_nan=False).encode() + b"\n")
-    write(out / "claims.md", markdown(found).encode())
+def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
+    """Claims of other figures that were judged before stay in the files."""
+    kept = [verdict for verdict in _written(out / "claims.json") if verdict.figure not in names]
+    order = [claim.id for claim in CLAIMS]
+    every = sorted((*kept, *judged), key=lambda verdict: order.index(verdict.id))
+    write(out / "claims.json", json.dumps([verdict.to_dict() for verdict in every], allow_nan=False).encode() + b"\n")
+    write(out / "claims.md", markdown(every).encode())
 
 
-def _told(found: list[Verdict]) -> None:
-    if not found:  # ours have pictures and no claims
+def _written(path: Path) -> list[Verdict]:
+    """What an earlier command wrote there; nothing if it is not that."""
+    known = {claim.id for claim in CLAIMS}
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return [verdict for verdict in map(from_json, json.loads(path.read_text())) if verdict.id in known]
+    return []
+
+
+def _print(judged: list[Verdict]) -> None:
+    if not judged:  # ours have pictures and no claims
         return
     shown = Table(title="claims of the paper")
     for heading in ("claim", "verdict", "in words"):
         shown.add_column(heading)
-    for one in found:
-        shown.add_row(one.id, one.verdict, one.sentence)
+    for verdict in judged:
+        shown.add_row(verdict.id, verdict.verdict, verdict.sentence)
     console().print(shown)

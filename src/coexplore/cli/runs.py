@@ -6,14 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from coexplore.cli.parser import Parser, results
-from coexplore.cli.train import console, described, table
-from coexplore.fields import refuse
-from coexplore.files import write
-from coexplore.flags import flat
-from coexplore.pack import pack
-from coexplore.result import Result
-from coexplore.store import Store
+from coexplore.cli.parser import Parser
+from coexplore.cli.results import chosen_results
+from coexplore.cli.tables import console, described, result_table
+from coexplore.run import Result, flat
+from coexplore.settings import refusal
+from coexplore.store import Store, pack, write
 
 ACTIONS = ("list", "export", "pack", "prune")
 PICTURES = (".png", ".svg", ".pdf")
@@ -27,9 +25,9 @@ def runs_command(words: list[str]) -> int:
     options = parser.read(words)
     action = options["action"]
     if action not in ACTIONS:
-        raise refuse("action", action, " | ".join(ACTIONS), ACTIONS)
+        raise refusal("action", action, " | ".join(ACTIONS), ACTIONS)
     if (options["file"] is None) == (action in ("export", "pack")):
-        raise refuse(
+        raise refusal(
             "file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file"
         )
     return {"list": _list, "export": _export, "pack": _pack, "prune": _prune}[action](options)
@@ -41,8 +39,8 @@ def plot_command(words: list[str]) -> int:
     parser.reading()
     options = parser.read(words)
     path = _named(options["file"], PICTURES)
-    chosen = results(options)
-    from coexplore.plots import plot  # matplotlib is slow to import
+    chosen = chosen_results(options)
+    from coexplore.results.plots import plot  # matplotlib is slow to import
 
     plot(chosen, path)
     print(f"picture: {path}, {len(chosen)} runs")
@@ -50,20 +48,18 @@ def plot_command(words: list[str]) -> int:
 
 
 def _list(options: dict[str, Any]) -> int:
-    chosen = results(options)
+    chosen = chosen_results(options)
     engines = ", ".join(sorted({result.engine for result in chosen}))
     line = f"{len(chosen)} runs ({engines}), {sum(result.collapsed for result in chosen)} of them collapsed"
-    console().print(table(chosen), line)
-    folder = Path(options["store"])
-    for name, meaning in (("checkpoints", "under way or interrupted"), ("failed", "failed"), ("damaged", "set aside")):
-        if count := len(list(folder.glob(f"{name}/*"))):
-            print(f"{count} {meaning}: {folder / name}")
+    console().print(result_table(chosen), line)
+    for line in Store(options["store"]).others():
+        print(line)
     return 0
 
 
 def _export(options: dict[str, Any]) -> int:
     path = _named(options["file"], (".csv", ".json"))
-    chosen = results(options)
+    chosen = chosen_results(options)
     text = _csv(chosen) if path.suffix == ".csv" else json.dumps([described(r) for r in chosen], allow_nan=False) + "\n"
     write(path, text.encode())
     print(f"{len(chosen)} runs: {path}")
@@ -71,7 +67,7 @@ def _export(options: dict[str, Any]) -> int:
 
 
 def _csv(chosen: list[Result]) -> str:
-    """A line a run: every flag, then what came out."""
+    """A line for each run: every setting, then what came out."""
     rows = []
     for result in chosen:
         outcome = {"reward": result.reward, "first": result.first, "last": result.last, "collapsed": result.collapsed}
@@ -87,7 +83,7 @@ def _csv(chosen: list[Result]) -> str:
 
 def _pack(options: dict[str, Any]) -> int:
     path = _named(options["file"], (".safetensors",))
-    chosen = sorted(results(options), key=lambda result: (result.run.setting.digest, result.run.seed))
+    chosen = sorted(chosen_results(options), key=lambda result: (result.run.setting.digest, result.run.seed))
     pack(chosen, path)
     print(f"{len(chosen)} runs, {path.stat().st_size / 1e6:.1f} MB: {path}")
     return 0
@@ -97,8 +93,8 @@ def _prune(options: dict[str, Any]) -> int:
     """Remove what nobody needs any more, and the selected runs."""
     folder = Path(options["store"])
     if not folder.is_dir():
-        raise refuse("store", options["store"], "a folder with runs")
-    removed = Store(folder).prune(results(options) if options["select"] else [])
+        raise refusal("store", options["store"], "a folder with runs")
+    removed = Store(folder).prune(chosen_results(options) if options["select"] else [])
     print(f"{removed} files removed from {folder}")
     return 0
 
@@ -106,7 +102,7 @@ def _prune(options: dict[str, Any]) -> int:
 def _named(file: str, endings: tuple[str, ...]) -> Path:
     path = Path(file)
     if path.suffix not in endings:
-        raise refuse("file", file, f"a name that ends in {' or '.join(endings)}")
+        raise refusal("file", file, f"a name that ends in {' or '.join(endings)}")
     if not path.absolute().parent.is_dir():
-        raise refuse("file", file, "a file in a folder that exists")
+        raise refusal("file", file, "a file in a folder that exists")
     return path

@@ -1,4 +1,4 @@
-"""The xla engine: a run as compiled chunks of updates in JAX, for any rule and any task.
+"""The xla engine: a run as compiled chunks of updates in JAX, for any rule and any task of one step.
 
 Runs of one shape share one compilation, whatever their seeds and numbers and however long a chunk is.
 They are vmapped in groups of one fixed width, the last group padded, since the low bits of a result
@@ -9,6 +9,7 @@ import dataclasses
 import platform
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -17,30 +18,27 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key
+from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.critic import CriticParams
-from coexplore.fields import Linear
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, padded, program, stack
 from coexplore.network import Params
-from coexplore.result import Result, bin_sizes, bins
-from coexplore.run import Run
+from coexplore.run.curve import bin_sizes, bins, full_bins
+from coexplore.run.result import Result, Tensors
+from coexplore.run.run import Run
+from coexplore.settings import Json, worked_out
+from coexplore.tasks.base import OneStep
+
+name, stream = "xla", 1
+title = "JAX: any rule, any task of one step, on whatever device JAX has"
+waits, snapshots = False, True
 
 COUNTS = ("t", "bin", "phase")  # how far a group is: the same for all its runs
-BETAS, EPSILON = (0.9, 0.999), 1e-8
 ADAM = optax.scale_by_adam(*BETAS, EPSILON)
 
 
-class Program(eqx.Module):
-    """What the compiled update needs to know of a run: its numbers, each as a schedule, are leaves."""
-
-    layers: Any
-    critic: Any
-    task: Any
-    rates: Any
-    batch: int = eqx.field(static=True)
-
-
-class Training(eqx.Module):
+class Progress(eqx.Module):
     """What an update changes, for a group of G runs."""
 
     params: Any
@@ -56,12 +54,12 @@ class State:
     runs: tuple[Run, ...]
     program: Program
     keys: Any
-    training: Training
-    reward: Any  # of each run, over the last advance
+    progress: Progress
+    reward: NDArray[np.float64]
 
     @property
     def done(self) -> int:
-        return int(self.training.t)
+        return int(self.progress.t)
 
 
 class Draws(eqx.Module):
@@ -76,15 +74,23 @@ def missing() -> str | None:
     return None
 
 
+def prepare() -> None:
+    """Nothing to do."""
+
+
 def supports(run: Run) -> str | None:
-    return None if run.task.one_step else "it has no environments"
+    return None if isinstance(run.task, OneStep) else "it has no environments"
+
+
+def caution(run: Run) -> str | None:
+    return None
 
 
 def usual_width() -> int:
     return 1 if jax.default_backend() == "cpu" else 64
 
 
-def groups(runs: list[Run]) -> list[list[Run]]:
+def groups(runs: Sequence[Run]) -> list[list[Run]]:
     shapes = defaultdict(list)
     for run in runs:
         shapes[_shape(run)].append(run)
@@ -94,13 +100,13 @@ def groups(runs: list[Run]) -> list[list[Run]]:
 
 def start(runs: list[Run], width: int | None = None) -> State:
     width = width or usual_width()
-    padded = [*runs, *[runs[-1]] * (width - len(runs))]
-    params = stack([network.init(run) for run in padded])
+    filled = padded(runs, width)
+    params = stack([run.init() for run in filled])
     zero = jnp.asarray(0, jnp.int32)
-    training = Training(params, _moments(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero)
-    programs = stack([program(run) for run in padded])
-    keys = jnp.stack([network.root_keys(run.seed)[1] for run in padded])
-    return State(tuple(runs), programs, keys, training, np.full(len(runs), np.nan))
+    progress = Progress(params, _moments(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero)
+    programs = stack([program(run) for run in filled])
+    keys = jnp.stack([network.root_keys(run.seed)[1] for run in filled])
+    return State(tuple(runs), programs, keys, progress, np.full(len(runs), np.nan))
 
 
 _compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
@@ -115,43 +121,50 @@ def advance(state: State, updates: int) -> State:
 
 def _advanced(state: State, n: int) -> State:
     U = state.runs[0].updates
-    training, rewards = _advance(state.program, state.keys, np.int32(U), state.training, np.int32(n))
-    reward = np.asarray(rewards)[: len(state.runs)] / n if n else state.reward
-    return dataclasses.replace(state, training=training, reward=reward)
+    progress, rewards = _advance(state.program, state.keys, np.int32(U), state.progress, np.int32(n))
+    reward = np.asarray(rewards, np.float64)[: len(state.runs)] / n if n else state.reward
+    return dataclasses.replace(state, progress=progress, reward=reward)
 
 
 def finish(state: State) -> list[Result]:
     results = []
-    for run, sums, final in zip(state.runs, np.asarray(state.training.curve), params(state), strict=False):
-        results.append(Result(run, "xla", sums / bin_sizes(run.updates).astype(np.float32), final, built()))
+    for run, sums, final in zip(state.runs, np.asarray(state.progress.curve), params(state), strict=False):
+        results.append(Result(run, name, sums / bin_sizes(run.updates).astype(np.float32), final, built()))
     return results
 
 
-def built() -> dict[str, Any]:
+def built() -> dict[str, Json]:
     return {"jax": jax.__version__, "device": jax.devices()[0].device_kind, "machine": platform.machine()}
 
 
 def params(state: State) -> list[Params]:
-    return _each(state, state.training.params)
+    return _each(state, state.progress.params)
 
 
-def tensors(state: State) -> list[dict[str, np.ndarray]]:
-    counts = {name: np.asarray(getattr(state.training, name)) for name in COUNTS}
-    saved = _each(state, (state.training.params, state.training.moments, state.training.curve))
+def tensors(state: State) -> list[Tensors]:
+    """The leaves of parameters, moments and curve, numbered in that order, and how far the group is."""
+    counts = {count: np.asarray(getattr(state.progress, count)) for count in COUNTS}
+    saved = _each(state, (state.progress.params, state.progress.moments, state.progress.curve))
     return [
         {**dict(zip(map(str, range(len(leaves))), leaves, strict=True)), **counts, "done": counts["t"]}
         for leaves in map(jax.tree.leaves, saved)
     ]
 
 
-def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
+def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     state = start(runs)
-    old = state.training
+    old = state.progress
     width, (leaves, structure) = old.curve.shape[0], jax.tree.flatten((old.params, old.moments, old.curve))
-    padded = [*tensors, *[tensors[-1]] * (width - len(tensors))]
-    stacked = [jnp.asarray(np.stack([saved[str(i)] for saved in padded])) for i in range(len(leaves))]
-    counts = {name: jnp.asarray(tensors[0][name]) for name in COUNTS}
-    return dataclasses.replace(state, training=Training(*jax.tree.unflatten(structure, stacked), **counts))
+    filled = padded(tensors, width)
+    stacked = [jnp.asarray(np.stack([saved[str(i)] for saved in filled])) for i in range(len(leaves))]
+    counts = {count: jnp.asarray(tensors[0][count]) for count in COUNTS}
+    return dataclasses.replace(state, progress=Progress(*jax.tree.unflatten(structure, stacked), **counts))
+
+
+def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
+    sums = tensors[str(max(int(leaf) for leaf in tensors if leaf.isdecimal()))]
+    full = full_bins(int(tensors["done"]), run.updates)
+    return sums[:full] / bin_sizes(run.updates)[:full]
 
 
 def _each(state: State, tree: Any) -> list[Any]:
@@ -162,48 +175,24 @@ def _each(state: State, tree: Any) -> list[Any]:
 
 def update_with_draws(state: State) -> tuple[State, Draws]:
     """One update, and all that was drawn in it."""
-    program, keys, training = state.program, state.keys, state.training
-    training, draws = _one_update(program, keys, np.int32(state.runs[0].updates), training)
-    return dataclasses.replace(state, training=training), draws
-
-
-def program(run: Run, task: Any = None) -> Program:
-    numbers = (network.layers(run), run.critic, task or run.task, run.learning_rates)
-    layers, critic, task, rates = jax.tree.map(schedule, numbers, is_leaf=_is_schedule)
-    return Program(layers, critic, task, rates, run.batch)
+    program, keys, progress = state.program, state.keys, state.progress
+    progress, draws = _one_update(program, keys, np.int32(state.runs[0].updates), progress)
+    return dataclasses.replace(state, progress=progress), draws
 
 
 def _shape(run: Run) -> Any:
     return jax.tree.structure(program(run)), run.hidden, run.updates
 
 
-def at(program: Program, progress: Any) -> Any:
-    """The numbers that hold at this point of the training."""
-    return jax.tree.map(lambda x: x.at(progress), program, is_leaf=_is_schedule)
-
-
-def _is_schedule(x: Any) -> bool:
-    return isinstance(x, Linear)
-
-
-def schedule(x: Any) -> Linear:
-    """A number as a schedule, so that constants and schedules share a compilation."""
-    return x if isinstance(x, Linear) else Linear(x, x)
-
-
-def stack(trees: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves), jnp.float32), *trees)
-
-
 def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
     """One update of one run: sample S, draw H and A, observe R, give credit, step."""
-    now = at(program, progress)
+    now = worked_out(program, progress)
     state_key, act_key = jax.random.split(key)
     state = now.task.sample(now.batch, state_key)
     s = now.task.observe(state)
-    drawn = network.act(now.layers, params, s, act_key)
-    activities, r = network.outcome(now.task, now.layers, params, state, drawn)
-    credit = network.learn(now.layers, now.critic, params, s, activities, r, now.task.graded)
+    drawn = network.act(now.network, params, s, act_key)
+    activities, r = network.outcome(now.task, now.network, params, state, drawn)
+    credit = network.learn(now.network, params, s, activities, r, now.task.graded)
     return *_ascend(params, moments, credit, now.rates), Draws(s, activities, r)
 
 
@@ -222,32 +211,30 @@ def _ascend(params: Params, moments: Any, credit: Params, rates: tuple[Any, ...]
     return Params(layers, CriticParams.of(of_critic)), moments
 
 
-def _update_group(program: Program, keys: Any, U: Any, training: Training) -> tuple[Training, Draws]:
+def _update_group(program: Program, keys: Any, U: Any, before: Progress) -> tuple[Progress, Draws]:
     """The next update of every run of a group, and the curve kept up to date."""
-    t, P = training.t, training.curve.shape[1]
+    t, P = before.t, before.curve.shape[1]
     progress = t.astype(jnp.float32) / jnp.maximum(U - 1, 1).astype(jnp.float32)
     update_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
     params, moments, draws = jax.vmap(_update, (0, 0, None, 0, 0))(
-        program, update_keys, progress, training.params, training.moments
+        program, update_keys, progress, before.params, before.moments
     )
-    curve = training.curve.at[:, training.bin].add(draws.r.mean(axis=1))
-    full = training.phase + P >= U
-    phase = training.phase + P - jnp.where(full, U, 0)
-    return Training(params, moments, curve, t + 1, training.bin + full.astype(jnp.int32), phase), draws
+    curve = before.curve.at[:, before.bin].add(draws.r.mean(axis=1))
+    full = before.phase + P >= U
+    phase = before.phase + P - jnp.where(full, U, 0)
+    return Progress(params, moments, curve, t + 1, before.bin + full.astype(jnp.int32), phase), draws
 
 
-def _updates(program: Program, keys: Any, U: Any, training: Training, n: Any) -> tuple[Training, Any]:
+def _updates(program: Program, keys: Any, U: Any, progress: Progress, n: Any) -> tuple[Progress, Any]:
     """n updates, and each run's sum of rewards over them."""
 
-    def body(_: Any, carry: tuple[Training, Any]) -> tuple[Training, Any]:
-        training, draws = _update_group(program, keys, U, carry[0])
-        return training, carry[1] + draws.r.mean(axis=1)
+    def body(_: Any, carry: tuple[Progress, Any]) -> tuple[Progress, Any]:
+        after, draws = _update_group(program, keys, U, carry[0])
+        return after, carry[1] + draws.r.mean(axis=1)
 
-    return jax.lax.fori_loop(0, n, body, (training, jnp.zeros(training.curve.shape[0])))
+    return jax.lax.fori_loop(0, n, body, (progress, jnp.zeros(progress.curve.shape[0])))
 
 
-# The arithmetic of one update is small: threads inside it would cost more than they give.
-OPTIONS = {"xla_cpu_multi_thread_eigen": False}
 _moments = jax.jit(jax.vmap(ADAM.init))
 _advance = jax.jit(_updates, compiler_options=OPTIONS)
 _one_update = jax.jit(_update_group, compiler_options=OPTIONS)

@@ -1,11 +1,10 @@
 """What the paper's appendix says: sampling steps, trace decay, the best coupling at each size."""
 
-from coexplore.flags import change
 from coexplore.paper.criteria import at_coupling, best_coupling, falls
 from coexplore.paper.evidence import Evidence, first, last
 from coexplore.paper.figures import ALG_1, ALG_2, NS, STEPS, C
 from coexplore.paper.verdict import MARGIN, Part, above, below, between, claim, similar
-from coexplore.run import Run
+from coexplore.run import Run, change
 
 
 def steps(run: Run, T: int) -> Run:

@@ -7,21 +7,20 @@ named; "first" and "last" are the first and last quarter of the training (1e6 of
 import itertools
 from collections.abc import Iterable
 
-from coexplore.flags import change
 from coexplore.paper.appendix import APPENDIX
 from coexplore.paper.criteria import at_coupling, best_coupling, falls, rises
 from coexplore.paper.evidence import Evidence, Measure, fall, first, last, learned, quarter, within_budget
 from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULES, SCALES, C
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import MARGIN, Part, Verdict, above, below, between, claim, judge, similar
-from coexplore.result import Result
-from coexplore.stats import Estimate
+from coexplore.results.stats import Estimate
+from coexplore.run import Result, change
 
 
 def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
     """Every claim, judged by those of the results that were trained for so many episodes, and the theory."""
     evidence = Evidence(results, episodes)
-    return [*(judge(one, evidence.fresh()) for one in CLAIMS), *THEORY]
+    return [*(judge(claim, evidence.fresh()) for claim in CLAIMS), *THEORY]
 
 
 @claim("F2.1", "fig2", "Two-sided REINFORCE beats Algorithm 1 at c = 0")

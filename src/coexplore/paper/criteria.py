@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from coexplore.flags import change
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import C
 from coexplore.paper.verdict import Part, above
-from coexplore.run import Run
+from coexplore.run import Run, change
 
 
 def at_coupling(run: Run, c: float) -> Run:

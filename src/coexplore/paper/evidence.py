@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from coexplore.flags import labels
 from coexplore.paper.figures import Figure, resized
-from coexplore.result import Result
-from coexplore.run import Run
-from coexplore.stats import Estimate, difference, kendall, level
+from coexplore.results.stats import Estimate, difference, kendall, level
+from coexplore.run import Result, Run, labels
 
 STRETCHES = 20
 ENOUGH_TO_SPLIT = 10  # seeds
@@ -143,7 +141,7 @@ def learned(result: Result) -> float:
 
 def draws(run: Run) -> int:
     """How often an episode draws a hidden layer: each T + 1 times where there is a chain, else once."""
-    return sum(getattr(rule, "steps", 0) + 1 for rule in run.rules)
+    return sum(rule.law.passes for rule in run.rules)
 
 
 def within_budget(result: Result) -> float:

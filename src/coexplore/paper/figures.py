@@ -8,10 +8,10 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from coexplore.fields import Linear, refuse
-from coexplore.flags import change, grid
+from coexplore.results.palette import SHORT
 from coexplore.rules import BUILT_IN, Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
-from coexplore.run import Run
+from coexplore.run import Run, change, grid
+from coexplore.settings import Linear, refusal
 
 C = [0.0, 0.05, 0.10, 0.25, 0.40, 0.50, 0.75, 1.0]
 NS = [8, 16, 32, 64, 96, 128]
@@ -21,13 +21,7 @@ TRACE_DECAYS = [0.0, 0.10, 0.25, 0.40, 0.50, 0.75, 0.90, 0.99]
 # The rules' own defaults are the paper's settings: N = 64, c = 0.25; T = 25 for Algorithm 1; T = 2, λ = 0.25 for 2.
 ALG_1, ALG_2, INDEPENDENT = Run(rule=Boltzmann()), Run(rule=Recurrent()), Run(rule=Reinforce())
 WEIGHT_MAX, STE = Run(rule=UnbiasedWeightMax()), Run(rule=StraightThrough())
-RULES = {
-    "Algorithm 1": ALG_1,
-    "Algorithm 2": ALG_2,
-    "REINFORCE": INDEPENDENT,
-    "unbiased Weight Max": WEIGHT_MAX,
-    "STE backprop": STE,
-}
+RULES = {SHORT[run.rules[0].name]: run for run in (ALG_1, ALG_2, INDEPENDENT, WEIGHT_MAX, STE)}
 
 
 class Scale(NamedTuple):
@@ -47,7 +41,8 @@ Lines = dict[str, Places]
 class Figure:
     """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all).
 
-    A figure of many slow settings trains each for one `part`-th of a scale's episodes, and says so.
+    Its first `ordered` lines are values of one setting, in order. A figure of many slow settings trains each for one
+    `part`-th of a scale's episodes, and says so.
     """
 
     name: str
@@ -58,6 +53,11 @@ class Figure:
     ours: bool = False
     axis: str = "N, hidden units"  # of bars
     part: int = 1
+    ordered: int = 0
+
+    def ordered_among(self, labels: Iterable[str]) -> int:
+        """How many of these lines are values of the one setting."""
+        return len({*list(self.lines)[: self.ordered]} & {*labels})
 
     def length(self, episodes: int) -> int:
         """How many episodes its runs have where the scale has so many; a length that no scale has is the runs' own."""
@@ -66,8 +66,8 @@ class Figure:
     def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
         """Each setting once, trained for as long as the figure does at this scale."""
         episodes = self.length(episodes)
-        found = (run for places in self.lines.values() for candidates in places.values() for run in candidates)
-        return list(dict.fromkeys(resized(run, episodes) for run in found))
+        each = (run for places in self.lines.values() for candidates in places.values() for run in candidates)
+        return list(dict.fromkeys(resized(run, episodes) for run in each))
 
 
 @functools.cache  # every claim and every figure asks, mostly for the same settings
@@ -85,7 +85,7 @@ def runs(names: Iterable[str], episodes: int, seeds: int) -> list[Run]:
 
 def find(name: str) -> Figure:
     if name not in FIGURES:
-        raise refuse("figure", name, f"all, or some of {', '.join(FIGURES)}", FIGURES)
+        raise refusal("figure", name, f"all, or some of {', '.join(FIGURES)}", FIGURES)
     return FIGURES[name]
 
 
@@ -112,13 +112,14 @@ def _sweep(run: Run) -> Places:
     return {c: [change(run, "coupling", c)] for c in C}
 
 
-def _by_units(run: Run) -> Lines:
-    return {f"N = {N}": _sweep(change(run, "units", N)) for N in NS}
+def _best_couplings(name: str, label: str, run: Run) -> Figure:
+    lines = {f"N = {N}": _sweep(change(run, "units", N)) for N in NS}
+    return Figure(name, f"{label}: the best coupling at each size", "sweep", lines, ("reward",), ordered=len(NS))
 
 
 def _changed(run: Run, **changes: Any) -> Run:
-    (made,) = grid(run, **changes)
-    return made
+    (changed,) = grid(run, **changes)
+    return changed
 
 
 def _bars(name: str, window: str, title: str) -> Figure:
@@ -163,7 +164,7 @@ def _annealing() -> Lines:
 def _depths() -> Lines:
     """Every rule with one, two and three layers of the headline's width: a narrower layer would be a bottleneck too."""
     depths = range(1, 4)
-    return {name: {L: [Run(rule=rule(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}  # type: ignore[call-arg]
+    return {name: {L: [Run(rule=rule.usual(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}
 
 
 def _compute() -> Lines:
@@ -179,6 +180,7 @@ FIGURES = {
             "Algorithm 1: strength of the coupling",
             "curves",
             {**_along(ALG_1, "coupling", C, "c = {:.2f}"), **_curves(REINFORCE=INDEPENDENT)},
+            ordered=len(C),
         ),
         _bars("fig3", "first", "Learning speed"),
         _bars("fig4", "last", "Asymptotic performance"),
@@ -190,17 +192,31 @@ FIGURES = {
                 **_along(ALG_2, "coupling", C, "c = {:.2f}"),
                 **_curves(**{"REINFORCE": INDEPENDENT, "Algorithm 1, c = 0.25": ALG_1}),
             },
+            ordered=len(C),
         ),
         Figure(
             "figa1",
             "Algorithm 1: sampling steps",
             "curves",
             _along(ALG_1, "steps", STEPS["boltzmann"], "T = {}"),
+            ordered=len(STEPS["boltzmann"]),
         ),
-        Figure("figa2", "Algorithm 1: the best coupling at each size", "sweep", _by_units(ALG_1), ("reward",)),
-        Figure("figa3", "Algorithm 2: recurrent steps", "curves", _along(ALG_2, "steps", STEPS["recurrent"], "T = {}")),
-        Figure("figa4", "Algorithm 2: trace decay", "curves", _along(ALG_2, "trace_decay", TRACE_DECAYS, "λ = {:.2f}")),
-        Figure("figa5", "Algorithm 2: the best coupling at each size", "sweep", _by_units(ALG_2), ("reward",)),
+        _best_couplings("figa2", "Algorithm 1", ALG_1),
+        Figure(
+            "figa3",
+            "Algorithm 2: recurrent steps",
+            "curves",
+            _along(ALG_2, "steps", STEPS["recurrent"], "T = {}"),
+            ordered=len(STEPS["recurrent"]),
+        ),
+        Figure(
+            "figa4",
+            "Algorithm 2: trace decay",
+            "curves",
+            _along(ALG_2, "trace_decay", TRACE_DECAYS, "λ = {:.2f}"),
+            ordered=len(TRACE_DECAYS),
+        ),
+        _best_couplings("figa5", "Algorithm 2", ALG_2),
         _bars("figa6", "reward", "Reward over all episodes"),
         Figure("binary", "Inputs of 0/1 instead of −1/+1", "sweep", _binary(), ("first", "last"), ours=True),
         Figure(

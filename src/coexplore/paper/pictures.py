@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from coexplore import plots
 from coexplore.paper.evidence import Evidence, Found, NotRun, draws, found
 from coexplore.paper.figures import SCALES, Figure, heading
-from coexplore.result import Result
-from coexplore.stats import Summary, summary
+from coexplore.results import plots
+from coexplore.results.stats import Summary, summary
+from coexplore.run import Result
 
 WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
 
@@ -23,12 +23,12 @@ def draw(
         raise NotRun(f"{figure.name}: nothing of it")
     page, axes = plots.panels(max(1, len(figure.windows)), 10.0 if figure.kind == "bars" else 8.0)
     PAINTERS[figure.kind](figure, axes, drawn)
-    for one, window in zip(axes, figure.windows, strict=False):
-        one.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
-    for one in axes[:-1]:
-        one.get_legend().remove()  # one will do
+    for panel, window in zip(axes, figure.windows, strict=False):
+        panel.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
+    for panel in axes[:-1]:
+        panel.get_legend().remove()  # one will do
     page.suptitle(heading(figure), size=12)
-    page.supxlabel(_told(drawn, missing, evidence), size=8, color="#444444")
+    page.supxlabel(_caption(drawn, missing, evidence), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,9 +36,9 @@ def draw(
     return paths
 
 
-def _told(found: Found, missing: int, evidence: Evidence) -> str:
+def _caption(found: Found, missing: int, evidence: Evidence) -> str:
     groups = [results for places in found.values() for _, results in places.values()]
-    text = plots.told(groups)
+    text = plots.caption(groups)
     if evidence.episodes != SCALES["paper"].episodes:
         text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
     return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
@@ -46,18 +46,17 @@ def _told(found: Found, missing: int, evidence: Evidence) -> str:
 
 def _curves(figure: Figure, axes: list[Any], found: Found) -> None:
     groups = {label: results for label, places in found.items() for _, results in places.values()}
-    plots.curves(axes[0], groups, plots.lines(list(groups), _ordered(figure, list(groups))))
+    plots.curves(axes[0], groups, _lines(figure, found))
 
 
 def _compute(figure: Figure, axes: list[Any], found: Found) -> None:
     groups = {label: results for label, places in found.items() for _, results in places.values()}
-    plots.curves(axes[0], groups, plots.lines(list(groups)), lambda result: draws(result.run))
+    plots.curves(axes[0], groups, _lines(figure, found), lambda result: draws(result.run))
 
 
 def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
-    looks = plots.lines(list(found), _ordered(figure, list(found)))
-    for one, window in zip(axes, figure.windows, strict=True):
-        plots.sweep(one, _summaries(found, window), looks, "c, strength of the coupling")
+    for panel, window in zip(axes, figure.windows, strict=True):
+        plots.sweep(panel, _summaries(found, window), _lines(figure, found), "c, strength of the coupling")
 
 
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
@@ -65,8 +64,8 @@ def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
         label: {x: _chosen(figure, label, x, best) for x, (best, _) in places.items()}
         for label, places in found.items()
     }
-    for one, window in zip(axes, figure.windows, strict=True):
-        plots.bars(one, _summaries(found, window), notes, figure.axis)
+    for panel, window in zip(axes, figure.windows, strict=True):
+        plots.bars(panel, _summaries(found, window), _lines(figure, found), notes, figure.axis)
 
 
 def _chosen(figure: Figure, label: str, x: Any, best: Any) -> str:
@@ -80,9 +79,9 @@ def _summaries(found: Found, window: str) -> dict[str, dict[float | int, Summary
     }
 
 
-def _ordered(figure: Figure, names: list[str]) -> int:
-    """How many lines are values of one setting: those called by it, as in "c = 0.25"."""
-    return 0 if figure.ours else sum(name.split(" = ")[0] in ("c", "T", "λ", "N") for name in names)
+def _lines(figure: Figure, found: Found) -> list[plots.Line]:
+    rules = {label: plots.rule_of(next(iter(places.values()))[1]) for label, places in found.items()}
+    return plots.lines(rules, figure.ordered_among(rules))
 
 
 PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "bars": _bars}

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figures import SCALES, Figure, heading
-from coexplore.result import Result
-from coexplore.stats import Summary, summary
+from coexplore.results.stats import summary
+from coexplore.results.tables import markdown, with_interval
+from coexplore.run import Result
 
 WORDS = {"first": "first quarter", "last": "last quarter", "reward": "all episodes"}
 
@@ -19,15 +20,12 @@ def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["pap
         for label, places in found(figure, evidence)[0].items()
         for x, (_, same) in places.items()
     ]
-    head = [["", *columns], ["---"] * (len(columns) + 1)]
-    lines = [f"| {' | '.join(row)} |" for row in [*head, *rows]]
     title = f"{heading(figure)}: reward at {evidence.episodes:,} episodes, mean and 95 % interval over seeds."
-    return "\n".join([title, "", *lines, ""])
+    return f"{title}\n\n{markdown(['', *columns], rows)}\n"
 
 
 def _level(same: list[Result], window: str) -> str:
-    level: Summary = summary([getattr(result, window) for result in same])
-    return f"{level.mean:.3f} [{level.low:.3f}, {level.high:.3f}]"
+    return with_interval(summary([getattr(result, window) for result in same]))
 
 
 def _collapsed(same: list[Result]) -> str:

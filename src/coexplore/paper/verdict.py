@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from coexplore.paper.evidence import Evidence, NotRun
 from coexplore.paper.figures import SCALES
-from coexplore.stats import Estimate, holm
+from coexplore.results.stats import Estimate, holm
+from coexplore.results.tables import markdown
 
 MARGIN = 0.03  # reward that counts as "similar", "almost no" or "slightly"
 
@@ -37,6 +38,18 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def from_json(data: Any) -> Verdict:
+    """The inverse of `to_dict`; ValueError or TypeError where it is not that."""
+    verdict = Verdict(**{**data, "proof": tuple(data["proof"])})
+    words = (verdict.id, verdict.claim, verdict.verdict, verdict.sentence, verdict.figure, verdict.criterion)
+    numbers = (verdict.effect, verdict.low, verdict.high)
+    if not all(isinstance(word, str) for word in words) or not isinstance(verdict.seeds, int):
+        raise ValueError("not a verdict")
+    if not all(x is None or isinstance(x, int | float) for x in numbers):
+        raise ValueError("not a verdict")
+    return verdict
 
 
 class Part(NamedTuple):
@@ -111,36 +124,32 @@ def claim(id: str, figure: str, text: str) -> Callable[[Callable[[Evidence], lis
     return lambda parts: Claim(id, figure, text, parts)
 
 
-def judge(one: Claim, evidence: Evidence) -> Verdict:
+def judge(claim: Claim, evidence: Evidence) -> Verdict:
     """`evidence` must be fresh: what it was asked for tells how many seeds and collapsed runs there were."""
     try:
-        parts = one.parts(evidence)
+        parts = claim.parts(evidence)
     except NotRun as missing:
-        sentence = f"{missing} has not been trained: `coexplore reproduce {one.figure}` does"
-        return _verdict(one, "not run", None, 0, sentence)
+        sentence = f"{missing} has not been trained: `coexplore reproduce {claim.figure}` does"
+        return _verdict(claim, "not run", None, 0, sentence)
     refuted = [part for part, p in zip(parts, holm([part.p_against for part in parts]), strict=True) if p < 0.05]
     unsettled = [part for part in parts if not part.holds]
     word = "fails" if refuted else "undecided" if unsettled else "holds"
     shown = min(refuted or unsettled or _supporting(parts), key=lambda part: part.room)
     sentence = _sentence(word, parts, refuted or unsettled, shown) + _notes(evidence)
-    return _verdict(one, word, shown.found, evidence.seeds, sentence)
+    return _verdict(claim, word, shown.found, evidence.seeds, sentence)
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
     """All of them in Markdown."""
     heading = ["", "claim", "verdict", "effect [95 %]", "seeds", "what was found"]
     rows = [[v.id, v.claim, f"**{v.verdict}**", _interval(v), str(v.seeds or ""), v.sentence] for v in verdicts]
-    return "\n".join(_row(cells) for cells in [heading, ["---"] * len(heading), *rows])
+    return markdown(heading, rows)
 
 
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
-
-
-def _verdict(one: Claim, word: str, found: Estimate | None, seeds: int, sentence: str) -> Verdict:
+def _verdict(claim: Claim, word: str, found: Estimate | None, seeds: int, sentence: str) -> Verdict:
     numbers = [found.effect, found.low, found.high] if found else [None] * 3
     effect, low, high = (None if x is None or math.isnan(x) else x for x in numbers)
-    return Verdict(one.id, one.text, word, effect, low, high, seeds, sentence, one.figure, one.criterion)
+    return Verdict(claim.id, claim.text, word, effect, low, high, seeds, sentence, claim.figure, claim.criterion)
 
 
 def _supporting(parts: Sequence[Part]) -> list[Part]:

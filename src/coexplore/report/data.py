@@ -14,8 +14,9 @@ from coexplore.paper.verdict import Verdict
 from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside
 from coexplore.report.settings import Settings, short
-from coexplore.result import Result, bins
-from coexplore.stats import student
+from coexplore.results.palette import RULES, SPARE
+from coexplore.results.stats import student
+from coexplore.run import Result, bins
 from coexplore.tasks.multiplexer import Multiplexer
 
 LONGEST = 300  # characters of a text that somebody else wrote
@@ -35,22 +36,23 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
             "problems": [text(line) for line in problems],
             "judged": judged,
         },
-        "claims": [_claim(one, judged) for one in verdicts(whole, judged)],
+        "claims": [_claim(verdict, judged) for verdict in verdicts(whole, judged)],
         "settings": settings.rows,
         "axes": settings.axes,
         "figures": drawn,
         "untrained": untrained(drawn, judged),
         "inside": inside(whole, judged),
         "student": student_table(),
+        "palette": palette(),
         "live": False,
     }
 
 
 def about(results: Sequence[Result]) -> dict[str, Any]:
     """What was run, on what, how long."""
-    told = [result.provenance for result in results]
-    seconds = [one["seconds"] for one in told if isinstance(one.get("seconds"), int | float)]
-    finished = sorted(text(one["finished"]) for one in told if "finished" in one)
+    origins = [result.provenance for result in results]
+    seconds = [origin["seconds"] for origin in origins if isinstance(origin.get("seconds"), int | float)]
+    finished = sorted(text(origin["finished"]) for origin in origins if "finished" in origin)
     return {
         "version": __version__,
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -90,14 +92,21 @@ def student_table() -> list[float]:
     return [round(float(q), 5) for q in (student(np.inf), *student(1 / inverse))]
 
 
+def palette() -> dict[str, Any]:
+    """How rules look; the page has no colours of its own for them."""
+    rules = {rule: look._asdict() for rule, look in RULES.items()}
+    return {"rules": rules, "spare": [look._asdict() for look in SPARE]}
+
+
 def _machine(result: Result) -> str:
     """Engine, and what its provenance says of the machine it ran on."""
     words = [result.provenance[name] for name in ("device", "machine", "kernel") if name in result.provenance]
     return text(f"{result.engine} on {', '.join(map(text, words))}" if words else result.engine)
 
 
-def _claim(one: Verdict, episodes: int) -> dict[str, Any]:
-    numbers = {name: short(getattr(one, name)) for name in ("effect", "low", "high")}
+def _claim(verdict: Verdict, episodes: int) -> dict[str, Any]:
+    numbers = {name: short(getattr(verdict, name)) for name in ("effect", "low", "high")}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
-    tests = f"pytest {one.proof[0].partition('::')[0]} -k test_{one.id.lower()}_" if one.proof else None
-    return {**one.to_dict(), **numbers, "command": tests or repeat(one.figure, episodes, one.seeds or usual)}
+    tests = f"pytest {verdict.proof[0].partition('::')[0]} -k test_{verdict.id.lower()}_" if verdict.proof else None
+    command = tests or repeat(verdict.figure, episodes, verdict.seeds or usual)
+    return {**verdict.to_dict(), **numbers, "command": command}

@@ -10,10 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from coexplore import network
 from coexplore.report.settings import short
-from coexplore.result import Result, at_the_end
 from coexplore.rules import Boltzmann
+from coexplore.run import Result
+from coexplore.settings import at_the_end
+from coexplore.tasks.base import OneStep
 from coexplore.tasks.multiplexer import Multiplexer
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
@@ -25,11 +26,11 @@ def energies(result: Result) -> dict[str, Any] | None:
     rule, task = at_the_end(result.run.rules[0]), result.run.task
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
-    if not task.one_step:
+    if not isinstance(task, OneStep):
         return None
     states = np.asarray(task.sample(INPUTS, jax.random.key(0)))
     x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)
-    learned = {"before": network.init(result.run).layers[0], "after": result.params.layers[0]}
+    learned = {"before": result.run.init().layers[0], "after": result.params.layers[0]}
     along = {
         when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
     }

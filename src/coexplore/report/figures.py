@@ -6,8 +6,8 @@ from typing import Any
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figures import FIGURES, SCALES, Figure, heading
 from coexplore.report.settings import WINDOWS, Settings, windows
-from coexplore.result import Result
-from coexplore.run import Run
+from coexplore.results.palette import legend
+from coexplore.run import Result, Run
 
 MOST_OTHERS = 12  # settings of no figure that are drawn unasked; all of them can be compared
 
@@ -16,14 +16,15 @@ def figures(results: Sequence[Result], settings: Settings, episodes: int) -> lis
     """Those of which at least half was trained, then whatever no figure has."""
     lengths = {figure.length(episodes) for figure in FIGURES.values()}
     evidence = {length: Evidence(results, length) for length in lengths}
-    made = [_figure(figure, evidence[figure.length(episodes)], settings, episodes) for figure in FIGURES.values()]
+    drawn = [_figure(figure, evidence[figure.length(episodes)], settings, episodes) for figure in FIGURES.values()]
     known = {settings.place.get(run) for figure in FIGURES.values() for run in figure.settings(episodes)}
-    return [one for one in made if one] + _others([i for i in settings.place.values() if i not in known], settings)
+    others = _others([i for i in settings.place.values() if i not in known], settings)
+    return [figure for figure in drawn if figure] + others
 
 
 def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, Any]]:
     """The other figures, with the command that would train them."""
-    names = {one["name"] for one in drawn}
+    names = {figure["name"] for figure in drawn}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
     return [
         {"title": heading(figure), "command": repeat(figure.name, episodes, usual)}
@@ -53,12 +54,16 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
         "axis": figure.axis,
         "episodes": evidence.episodes,
         "window": _word(figure.windows[0]) if figure.windows else "all",
-        "ordered": _ordered(figure, list(lines)),
+        "ordered": figure.ordered_among(lines),
         "seeds": seeds,
         "missing": missing,
         "command": repeat(figure.name, episodes, seeds[-1]),
         "lines": [
-            {"label": label, "places": [_place(figure, label, x, *best, settings) for x, best in places.items()]}
+            {
+                "label": legend(label, _rule(places)),
+                "rule": _rule(places),
+                "places": [_place(figure, label, x, *best, settings) for x, best in places.items()],
+            }
             for label, places in lines.items()
         ],
     }
@@ -70,9 +75,8 @@ def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], se
     return [x, settings.place[same[0].run.setting], windows(same), note]
 
 
-def _ordered(figure: Figure, names: list[str]) -> int:
-    """How many lines are values of one setting: those called by it, as in "c = 0.25"."""
-    return 0 if figure.ours else sum(name.split(" = ")[0] in ("c", "T", "λ", "N") for name in names)
+def _rule(places: dict[Any, tuple[Run, list[Result]]]) -> str:
+    return next(iter(places.values()))[0].rules[0].name
 
 
 def _word(field: str) -> str:
@@ -87,7 +91,7 @@ def _others(places: list[int], settings: Settings) -> list[dict[str, Any]]:
     if len(places) > len(chosen):
         title += f": {len(chosen)} of {len(places)} settings"
     lines = [
-        {"label": row["label"], "places": [[0, i, {name: row[name] for name in WINDOWS}, ""]]}
+        {"label": row["label"], "rule": row["rule"], "places": [[0, i, {name: row[name] for name in WINDOWS}, ""]]}
         for i, row in ((i, settings.rows[i]) for i in chosen)
     ]
     seeds = sorted({len(settings.rows[i]["runs"]) for i in chosen})

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from coexplore.flags import flat, labels
 from coexplore.paper.figures import FIGURES
 from coexplore.report.energy import energies
 from coexplore.report.settings import short
-from coexplore.result import Result, by_setting
+from coexplore.run import Result, by_setting, flat, labels
 
 MOST = 20
 

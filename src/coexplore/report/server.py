@@ -5,9 +5,9 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from coexplore.fields import refuse
-from coexplore.report.follow import Follower
 from coexplore.report.html import page
+from coexplore.report.live import Follower
+from coexplore.settings import refusal
 
 HOST = "127.0.0.1"
 
@@ -20,7 +20,7 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__((HOST, port), Handler)
         except OSError as error:
-            raise refuse("port", port, f"one that is free ({error.strerror}), or 0 for any") from None
+            raise refusal("port", port, f"one that is free ({error.strerror}), or 0 for any") from None
 
     @property
     def address(self) -> str:

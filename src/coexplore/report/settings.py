@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from coexplore.flags import command, flat, labels
 from coexplore.paper.evidence import draws
-from coexplore.result import Result, by_setting, thinned
-from coexplore.run import Run
-from coexplore.stats import Values, student, summary
+from coexplore.results.palette import both_names
+from coexplore.results.stats import Values, student, summary
+from coexplore.run import Result, Run, by_setting, command, flat, labels, thinned
 
 DIGITS = 4
 WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page calls them, and a Result
@@ -36,11 +35,11 @@ class Settings:
         self.place = {run: i for i, run in enumerate(groups)}
         self.axes: list[list[float]] = []  # the episodes that points of curves stand for: most curves share them
         self._axis: dict[tuple[float, ...], int] = {}
-        named = zip(groups, labels(list(groups)), strict=True)
+        named = zip(groups, labels(list(groups), both_names), strict=True)
         self.rows = [self._row(run, label, groups[run]) for run, label in named]
 
     def _row(self, run: Run, label: str, same: list[Result]) -> dict[str, Any]:
-        x, values = thinned(same)
+        x, values = thinned([result.curve for result in same], run.episodes)
         several = len(same) > 1
         words, repeat = flat(run), command(run)
         return {

@@ -2,18 +2,17 @@
 
 from importlib.metadata import EntryPoint, entry_points
 
-from coexplore.fields import FieldError, refuse
 from coexplore.rules.backprop import Backprop
-from coexplore.rules.base import AbstractActivity, Feedback, Rule
+from coexplore.rules.base import Feedback, Rule
 from coexplore.rules.boltzmann import Boltzmann
 from coexplore.rules.map_prop import MapProp
 from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
 from coexplore.rules.straight_through import StraightThrough
 from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
+from coexplore.settings import FieldError, refusal
 
 __all__ = [
-    "AbstractActivity",
     "Backprop",
     "Boltzmann",
     "Feedback",
@@ -54,7 +53,7 @@ def imported(name: str) -> type[Rule]:
 def find(name: str) -> type[Rule]:
     rules = known()
     if name not in rules:
-        raise refuse("rule", name, f"one of {', '.join(rules)}", rules)
+        raise refusal("rule", name, f"one of {', '.join(rules)}", rules)
     found = rules[name]
     if not isinstance(found, EntryPoint):
         return found

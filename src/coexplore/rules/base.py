@@ -1,7 +1,7 @@
 """The interface of a learning rule.
 
-A rule explores (draws the layer's activity) and then gives credit (the direction in which its
-parameters should move). It sees the layer's input x, what it drew, and a `Feedback` from above.
+A layer draws by its law (laws.py) and learns by its rule: `credit` is the direction in which its parameters should
+move. A rule sees the layer's input x, what was drawn, and a `Feedback` from above.
 Batch axis B, inputs D, units N; in equations H is `h`, S is `x` for the first hidden layer.
 """
 
@@ -12,30 +12,18 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
-from coexplore import fields
+from coexplore.rules.laws import Bernoulli, Law
+from coexplore.settings import Checked
 from coexplore.units import drive
 
 CENTRINGS = ("none", "activity", "reward", "both")
-
-
-class AbstractActivity(eqx.Module):
-    """What a layer did: `h` goes up, `draws` are the random numbers behind it, a rule adds what its credit needs."""
-
-    h: eqx.AbstractVar[Float[Array, "B N"]]
-    draws: eqx.AbstractVar[Any]
-
-
-class Activity(AbstractActivity):
-    """One draw of a layer (from one number a unit, or one for all), and nothing more to remember."""
-
-    h: Float[Array, "B N"]
-    draws: Float[Array, "1 B #N"]
+OF_THE_LAW = ("init", "explore", "log_probability")
 
 
 class Above(eqx.Module):
-    """log Pr(what the next layer drew | this layer had sent it h), one an episode, as a function of h.
+    """log Pr(what the next layer drew | this layer had sent it h), one per episode, as a function of h.
 
     The next layer hears h only through its drive, Wᵀh + b; `of_drive` is the rest.
     """
@@ -74,12 +62,24 @@ class Feedback(eqx.Module):
         return jnp.ones_like(self.delta) if self.graded else self.delta
 
 
-class Rule(fields.Checked):
-    """One layer's way to explore and to learn. Numbers are leaves, structure is static."""
+class Rule(Checked):
+    """One layer's way to learn. Numbers are leaves, structure is static."""
 
     name: ClassVar[str]
     title: ClassVar[str]
+    # Whether its message to the layer underneath is a slope to follow, and not the odds of what was drawn.
+    surrogate: ClassVar[bool] = False
     centring: eqx.AbstractVar[str]
+
+    @classmethod
+    def usual(cls) -> "Rule":
+        """With every setting at its default."""
+        return cls()  # type: ignore[call-arg]  # a rule that can be made has a centring
+
+    @property
+    def law(self) -> Law:
+        """How the layer draws: independent binary units, unless a rule says otherwise."""
+        return Bernoulli()
 
     @property
     def centres_reward(self) -> bool:
@@ -92,21 +92,22 @@ class Rule(fields.Checked):
         return self.centring in ("activity", "both")
 
     @abstractmethod
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Any:
-        """The layer's parameters before learning."""
-
-    @abstractmethod
-    def explore(self, params: Any, x: Float[Array, "B D"], key: Key[Array, ""]) -> Any:
-        """Draw the layer's activity given its input: an `AbstractActivity`."""
-
-    @abstractmethod
     def credit(self, params: Any, x: Float[Array, "B D"], activity: Any, feedback: Feedback) -> Any:
         """The ascent direction: like `params`, a mean over the batch, linear in `feedback.delta`."""
 
-    @abstractmethod
-    def log_probability(self, params: Any, d: Float[Array, "B N"], activity: Any) -> Float[Array, " B"]:
-        """log Pr(all that the layer drew | its drive Wᵀx + b were d)."""
-
     def below(self, params: Any, x: Float[Array, "B D"], activity: Any, feedback: Feedback) -> Feedback:
         """The message to the layer underneath; by default the signal, passed on, and the odds of this layer's draw."""
-        return Feedback(feedback.delta, Above(params, lambda d: self.log_probability(params, d, activity)))
+        return Feedback(feedback.delta, odds(self.law, params, activity))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in OF_THE_LAW:
+            if name in cls.__dict__:  # it would never be called
+                raise TypeError(
+                    f"{cls.__name__}.{name}: a rule gives credit; `{name}` belongs to its law (rules/laws.py)"
+                )
+
+
+def odds(law: Law, params: Any, activity: Any) -> Above:
+    """How likely it was that a layer of this law drew what it did, as a function of what it heard."""
+    return Above(params, lambda d: law.log_probability(params, d, activity))

@@ -15,25 +15,52 @@ synchronous sampling, the paper's, approaches another law.
 
 from typing import Any, ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from coexplore.fields import Scalar, choice, count, number
-from coexplore.rules import chain
-from coexplore.rules.base import CENTRINGS, AbstractActivity, Feedback, Rule
+from coexplore.rules.base import CENTRINGS, Feedback, Rule
+from coexplore.rules.chain import Coupled, OneByOne, Synchronous
+from coexplore.rules.laws import AbstractActivity, Law
+from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import outer
 
-SAMPLERS: dict[str, Any] = {"synchronous": chain.synchronous, "one-by-one": chain.one_by_one}
+SAMPLERS: dict[str, type[Synchronous | OneByOne]] = {"synchronous": Synchronous, "one-by-one": OneByOne}
 
 
 class Phases(AbstractActivity):
-    """The chain whose end goes up, and M further chains an episode (their batch axis is M·B) where there are any."""
+    """The chain whose end goes up, and M further chains per episode (their batch axis is M·B) where there are any."""
 
     h: Float[Array, "B N"]
     draws: Any
     positive: Any
     negative: Any
+
+
+class Chains(Law):
+    """A chain, and `further` chains beside it that only its credit looks at."""
+
+    chain: Synchronous | OneByOne
+    further: int = eqx.field(static=True)
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
+        return self.chain.init(D, N, key)
+
+    def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Phases:
+        positive_key, negative_key = jax.random.split(key)
+        positive = self.chain.explore(params, x, positive_key)
+        negative = None
+        if self.further:
+            negative = self.chain.explore(params, jnp.tile(x, (self.further, 1)), negative_key)
+        return Phases(h=positive.h, draws=positive.draws, positive=positive, negative=negative)
+
+    def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
+        return self.chain.log_probability(params, d, activity.positive)
+
+    @property
+    def passes(self) -> int:
+        return self.chain.passes
 
 
 class Boltzmann(Rule):
@@ -47,21 +74,12 @@ class Boltzmann(Rule):
     chains: int = count(1, "M, further chains that estimate E[H] and E[H Hᵀ]", low=1)
     centring_strength: Scalar = number(1.0, "κ, how much of the estimates is subtracted", low=0.0, schedule=True)
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> chain.Coupled:
-        return chain.init(D, N, key)
+    @property
+    def law(self) -> Chains:
+        chain = SAMPLERS[self.sampler](self.coupling, self.steps)
+        return Chains(chain, self.chains if self.centres_activity else 0)
 
-    def explore(self, params: chain.Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Phases:
-        def sample(x: Float[Array, "B D"], key: Key[Array, ""]) -> Any:
-            return SAMPLERS[self.sampler](params, self.coupling, self.steps, x, key)
-
-        positive_key, negative_key = jax.random.split(key)
-        positive = sample(x, positive_key)
-        negative = sample(jnp.tile(x, (self.chains, 1)), negative_key) if self.centres_activity else None
-        return Phases(h=positive.h, draws=positive.draws, positive=positive, negative=negative)
-
-    def credit(
-        self, params: chain.Coupled, x: Float[Array, "B D"], activity: Phases, feedback: Feedback
-    ) -> chain.Coupled:
+    def credit(self, params: Coupled, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Coupled:
         credit = self.hebbian(x, activity.h, feedback.delta)
         if activity.negative is None:
             return credit
@@ -69,11 +87,8 @@ class Boltzmann(Rule):
         means = self.hebbian(jnp.tile(x, (M, 1)), activity.negative.h, jnp.tile(feedback.delta, (M, 1)))
         return jax.tree.map(lambda positive, negative: positive - kappa * negative, credit, means)
 
-    def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> chain.Coupled:
+    def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> Coupled:
         """Batch means of c δ H Hᵀ off the diagonal, δ x Hᵀ and δ H."""
         off_diagonal = 1 - jnp.eye(h.shape[1], dtype=h.dtype)
         forward, lateral = outer(x, delta * h), outer(h, delta * h)
-        return chain.Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral.W * off_diagonal)
-
-    def log_probability(self, params: chain.Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
-        return activity.positive.log_probability(params, self.coupling, d)
+        return Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral.W * off_diagonal)

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import units
-from coexplore.fields import Scalar
-from coexplore.rules.base import AbstractActivity
+from coexplore.rules.laws import AbstractActivity, Law
+from coexplore.settings import Scalar
 from coexplore.units import drive, glorot
 
 
@@ -26,7 +26,7 @@ class Coupled(eqx.Module):
     W_rec: Float[Array, "N N"]
 
 
-def init(D: int, N: int, key: Key[Array, ""]) -> Coupled:
+def uncoupled(D: int, N: int, key: Key[Array, ""]) -> Coupled:
     """W_rec starts at zero: exploration is independent until coordination is learned."""
     affine = glorot(D, N, key)
     return Coupled(W=affine.W, b=affine.b, W_rec=jnp.zeros((N, N)))
@@ -40,25 +40,37 @@ class Path(AbstractActivity):
     h: Float[Array, "B N"]
     draws: Float[Array, "T+1 B N"]
 
-    def log_probability(self, params: Coupled, c: Scalar, d: Float[Array, "B N"]) -> Float[Array, " B"]:
+
+class Synchronous(Law):
+    coupling: Scalar
+    steps: int = eqx.field(static=True)
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
+        return uncoupled(D, N, key)
+
+    def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Path:
+        c, T, d = self.coupling, self.steps, drive(params, x)
+        u = jax.random.uniform(key, (T + 1, *d.shape), d.dtype)
+
+        def step(h: Array, u: Array) -> tuple[Array, tuple[Array, Array]]:
+            p = units.probability(c * (h @ params.W_rec) + d)
+            h = units.draw(p, u)
+            return h, (h, p)
+
+        h_0 = units.draw(units.probability(d), u[0])
+        h, (H, P) = jax.lax.scan(step, h_0, u[1:])
+        return Path(H=jnp.concatenate([h_0[None], H]), P=P, h=h, draws=u)
+
+    def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Path) -> Float[Array, " B"]:
         """log Pr(H₍₀₎ … H₍T₎ | the drive d)."""
-        first = units.log_probability(self.H[0], d)
-        later = units.log_probability(self.H[1:], c * (self.H[:-1] @ params.W_rec) + d)
+        c, H = self.coupling, activity.H
+        first = units.log_probability(H[0], d)
+        later = units.log_probability(H[1:], c * (H[:-1] @ params.W_rec) + d)
         return (first + later.sum(axis=0)).sum(axis=1)
 
-
-def synchronous(params: Coupled, c: Scalar, T: int, x: Float[Array, "B D"], key: Key[Array, ""]) -> Path:
-    d = drive(params, x)
-    u = jax.random.uniform(key, (T + 1, *d.shape), d.dtype)
-
-    def step(h: Array, u: Array) -> tuple[Array, tuple[Array, Array]]:
-        p = units.probability(c * (h @ params.W_rec) + d)
-        h = units.draw(p, u)
-        return h, (h, p)
-
-    h_0 = units.draw(units.probability(d), u[0])
-    h, (H, P) = jax.lax.scan(step, h_0, u[1:])
-    return Path(H=jnp.concatenate([h_0[None], H]), P=P, h=h, draws=u)
+    @property
+    def passes(self) -> int:
+        return self.steps + 1
 
 
 class SingleDraws(eqx.Module):
@@ -76,43 +88,53 @@ class Sweeps(AbstractActivity):
     h: Float[Array, "B N"]
     draws: SingleDraws
 
-    def log_probability(self, params: Coupled, c: Scalar, d: Float[Array, "B N"]) -> Float[Array, " B"]:
+
+class OneByOne(Law):
+    coupling: Scalar
+    steps: int = eqx.field(static=True)
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
+        return uncoupled(D, N, key)
+
+    def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Sweeps:
+        T, d = self.steps, drive(params, x)
+        u_key, unit_key = jax.random.split(key)
+        u = jax.random.uniform(u_key, (T + 1, *d.shape), d.dtype)
+        unit = jax.random.randint(unit_key, (T, *d.shape), 0, d.shape[1])
+
+        def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
+            i, u = drawn
+            bit = units.draw(units.probability(self.input(params, d, h, i)), u)
+            return _put(h, i, bit), bit
+
+        h_0 = units.draw(units.probability(d), u[0])
+        h, bits = jax.lax.scan(step, h_0, (_singly(unit), _singly(u[1:])))
+        bits = jnp.swapaxes(bits.reshape(T, d.shape[1], d.shape[0]), 1, 2)
+        return Sweeps(h_0=h_0, bits=bits, h=h, draws=SingleDraws(unit=unit, u=u))
+
+    def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Sweeps) -> Float[Array, " B"]:
         """log Pr(H₍₀₎ and every bit | the drive d and the units chosen)."""
 
         def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
             i, bit = drawn
-            return _put(h, i, bit), units.log_probability(bit, _input(params, c, d, h, i))
+            return _put(h, i, bit), units.log_probability(bit, self.input(params, d, h, i))
 
-        _, later = jax.lax.scan(step, self.h_0, (_singly(self.draws.unit), _singly(self.bits)))
-        return units.log_probability(self.h_0, d).sum(axis=1) + later.sum(axis=0)
+        _, later = jax.lax.scan(step, activity.h_0, (_singly(activity.draws.unit), _singly(activity.bits)))
+        return units.log_probability(activity.h_0, d).sum(axis=1) + later.sum(axis=0)
 
+    def input(self, params: Coupled, d: Float[Array, "B N"], h: Float[Array, "B N"], i: Int[Array, " B"]) -> Array:
+        """c Σⱼ W_recⱼᵢ hⱼ + dᵢ for the one unit i of each episode."""
+        chosen = jnp.take_along_axis(d, i[:, None], axis=1)[:, 0]
+        return self.coupling * jnp.einsum("bj,jb->b", h, params.W_rec[:, i]) + chosen
 
-def one_by_one(params: Coupled, c: Scalar, T: int, x: Float[Array, "B D"], key: Key[Array, ""]) -> Sweeps:
-    d = drive(params, x)
-    u_key, unit_key = jax.random.split(key)
-    u = jax.random.uniform(u_key, (T + 1, *d.shape), d.dtype)
-    unit = jax.random.randint(unit_key, (T, *d.shape), 0, d.shape[1])
-
-    def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
-        i, u = drawn
-        bit = units.draw(units.probability(_input(params, c, d, h, i)), u)
-        return _put(h, i, bit), bit
-
-    h_0 = units.draw(units.probability(d), u[0])
-    h, bits = jax.lax.scan(step, h_0, (_singly(unit), _singly(u[1:])))
-    bits = jnp.swapaxes(bits.reshape(T, d.shape[1], d.shape[0]), 1, 2)
-    return Sweeps(h_0=h_0, bits=bits, h=h, draws=SingleDraws(unit=unit, u=u))
+    @property
+    def passes(self) -> int:
+        return self.steps + 1
 
 
 def _singly(x: Array) -> Array:
-    """[T, B, N] → [T·N, B]: one single draw an episode at a time."""
+    """[T, B, N] → [T·N, B]: one single draw per episode at a time."""
     return jnp.swapaxes(x, 1, 2).reshape(-1, x.shape[1])
-
-
-def _input(params: Coupled, c: Scalar, d: Array, h: Array, i: Array) -> Array:
-    """c Σⱼ W_recⱼᵢ hⱼ + dᵢ for the one unit i of each episode."""
-    chosen = jnp.take_along_axis(d, i[:, None], axis=1)[:, 0]
-    return c * jnp.einsum("bj,jb->b", h, params.W_rec[:, i]) + chosen
 
 
 def _put(h: Array, i: Array, bit: Array) -> Array:

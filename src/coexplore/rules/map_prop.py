@@ -10,12 +10,40 @@ Where the right answer is clamped instead of an action, the values move towards 
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key
 
-from coexplore.fields import Scalar, choice, count, number
-from coexplore.rules.base import Above, Activity, Feedback, Rule
+from coexplore.rules.base import Feedback, Rule, odds
+from coexplore.rules.laws import Activity, Law, noisy
+from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import Affine, drive, glorot, outer
+
+
+class Relaxing(Law):
+    """H ~ Normal(softplus(d), v), and moves once the action is known."""
+
+    variance: Scalar
+    steps: int = eqx.field(static=True)
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
+        return glorot(D, N, key)
+
+    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
+        return noisy(jax.nn.softplus(drive(params, x)), self.variance, key)
+
+    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
+        """Up to the density's constant, which moves nothing."""
+        return -((activity.h - jax.nn.softplus(d)) ** 2).sum(axis=1) / (2 * self.variance)
+
+    @property
+    def relax_steps(self) -> int:
+        return self.steps
+
+    @property
+    def relax_rate(self) -> Scalar:
+        """½ v."""
+        return 0.5 * self.variance
 
 
 class MapProp(Rule):
@@ -27,28 +55,14 @@ class MapProp(Rule):
     centring: str = choice("both", "signal R − V, or R itself", options=("activity", "both"))
 
     @property
-    def relax_rate(self) -> Scalar:
-        """½ v."""
-        return 0.5 * self.variance
-
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
-
-    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
-        mu = jax.nn.softplus(drive(params, x))
-        noise = jax.random.normal(key, (1, *mu.shape), mu.dtype)
-        return Activity(h=mu + self.variance**0.5 * noise[0], draws=noise)
+    def law(self) -> Relaxing:
+        return Relaxing(self.variance, self.relax_steps)
 
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         d = drive(params, x)
         e = (activity.h - jax.nn.softplus(d)) * jax.nn.sigmoid(d) / self.variance
         return outer(x, (feedback.weight if self.relax_steps else feedback.delta) * e)
 
-    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
-        """Up to the density's constant, which moves nothing."""
-        return -((activity.h - jax.nn.softplus(d)) ** 2).sum(axis=1) / (2 * self.variance)
-
     def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
         """Values that moved towards the right answer are themselves right answers to the layer underneath."""
-        above = Above(params, lambda d: self.log_probability(params, d, activity))
-        return Feedback(feedback.delta, above, feedback.graded and self.relax_steps > 0)
+        return Feedback(feedback.delta, odds(self.law, params, activity), feedback.graded and self.relax_steps > 0)

@@ -13,11 +13,11 @@ gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless
 from typing import ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
-from coexplore.fields import Scalar, choice, count, number
-from coexplore.rules import chain
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
+from coexplore.rules.chain import Coupled, Path, Synchronous
+from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import outer
 
 
@@ -31,28 +31,16 @@ class Recurrent(Rule):
     centring: str = choice("both", "what is centred: the activity, the reward, both or none", options=CENTRINGS)
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> chain.Coupled:
-        return chain.init(D, N, key)
+    @property
+    def law(self) -> Synchronous:
+        return Synchronous(self.coupling, self.steps)
 
-    def explore(self, params: chain.Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> chain.Path:
-        return chain.synchronous(params, self.coupling, self.steps, x, key)
-
-    def credit(
-        self, params: chain.Coupled, x: Float[Array, "B D"], activity: chain.Path, feedback: Feedback
-    ) -> chain.Coupled:
+    def credit(self, params: Coupled, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Coupled:
         T, B, _ = activity.P.shape
         c, lambda_ = self.coupling, self.trace_decay
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
         e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * feedback.delta
         forward = outer(x, e.sum(axis=0))
-        return chain.Coupled(
-            W_rec=c * jnp.einsum("tbj,tbi->ji", activity.H[:-1], e) / B,
-            W=forward.W,
-            b=forward.b,
-        )
-
-    def log_probability(
-        self, params: chain.Coupled, d: Float[Array, "B N"], activity: chain.Path
-    ) -> Float[Array, " B"]:
-        return activity.log_probability(params, self.coupling, d)
+        W_rec = c * jnp.einsum("tbj,tbi->ji", activity.H[:-1], e) / B
+        return Coupled(W=forward.W, b=forward.b, W_rec=W_rec)

@@ -14,13 +14,13 @@
 
 from typing import ClassVar
 
-import jax
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from coexplore import units
-from coexplore.fields import Scalar, choice, number
-from coexplore.rules.base import CENTRINGS, Activity, Feedback, Rule
-from coexplore.units import Affine, drive, glorot, outer
+from coexplore.rules.base import CENTRINGS, Feedback, Rule
+from coexplore.rules.laws import Activity
+from coexplore.settings import Scalar, choice, number
+from coexplore.units import Affine, drive, outer
 
 
 class Reinforce(Rule):
@@ -30,18 +30,7 @@ class Reinforce(Rule):
     centring: str = choice("both", "what is centred: the activity, the reward, both or none", options=CENTRINGS)
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
-
-    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
-        p = units.probability(drive(params, x))
-        u = jax.random.uniform(key, (1, *p.shape), p.dtype)
-        return Activity(h=units.draw(p, u[0]), draws=u)
-
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         kappa = self.centring_strength if self.centres_activity else 0.0
         p = units.probability(drive(params, x))
         return outer(x, feedback.delta * (activity.h - kappa * p))
-
-    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
-        return units.log_probability(activity.h, d).sum(axis=1)

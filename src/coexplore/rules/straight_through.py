@@ -11,36 +11,28 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from coexplore import units
-from coexplore.fields import choice
-from coexplore.rules.base import Above, Activity, Feedback, Rule
-from coexplore.rules.reinforce import Reinforce
-from coexplore.units import Affine, drive, glorot, outer
+from coexplore.rules.base import Above, Feedback, Rule
+from coexplore.rules.laws import Activity
+from coexplore.settings import choice
+from coexplore.units import Affine, drive, outer
 
 
 class StraightThrough(Rule):
     name: ClassVar[str] = "ste"
     title: ClassVar[str] = "straight-through backprop"
+    surrogate: ClassVar[bool] = True
 
     slope: str = choice("sigmoid", "the derivative taken through a drawn bit", options=("sigmoid", "identity"))
     centring: str = choice("both", "signal R − V, or R itself", options=("activity", "both"))
-
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
-
-    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
-        return Reinforce().explore(params, x, key)
 
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         g = feedback.above.slope(activity.h)
         p = units.probability(drive(params, x))
         through = p * (1 - p) if self.slope == "sigmoid" else 1.0
         return outer(x, feedback.weight * g * through)
-
-    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
-        return Reinforce().log_probability(params, d, activity)
 
     def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
         """The layer underneath sees g·p (g·drive for `identity`), whose slope in x is the message."""

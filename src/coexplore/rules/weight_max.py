@@ -16,13 +16,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from coexplore import units
-from coexplore.fields import choice, switch
-from coexplore.rules.base import Above, Activity, Feedback, Rule
-from coexplore.rules.reinforce import Reinforce
-from coexplore.units import Affine, drive, glorot, outer
+from coexplore.rules.base import Above, Feedback, Rule
+from coexplore.rules.laws import Activity
+from coexplore.settings import choice, switch
+from coexplore.units import Affine, drive, outer
 
 SIGNALS = ("activity", "both")
 
@@ -30,25 +30,18 @@ SIGNALS = ("activity", "both")
 class WeightMax(Rule):
     name: ClassVar[str] = "weight-max"
     title: ClassVar[str] = "Weight Maximization"
+    surrogate: ClassVar[bool] = True
 
     centring: str = choice("both", "signal R − V, or R itself", options=SIGNALS)
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
-
-    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
-        return Reinforce().explore(params, x, key)
-
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         R = feedback.weight * self.share(activity, feedback)
-        return Reinforce().credit(params, x, activity, Feedback(R))
+        p = units.probability(drive(params, x))
+        return outer(x, R * (activity.h - p))
 
     def share(self, activity: Activity, feedback: Feedback) -> Float[Array, "B N"]:
         """R_i for δ = 1; the slope of Σ_j R_j log p_j(a_j | H) in H_i is Σ_j w_ij (a_j − p_j) R_j."""
         return 2 * activity.h * feedback.above.slope(activity.h)
-
-    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
-        return Reinforce().log_probability(params, d, activity)
 
     def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
         """The layer underneath sees Σ_j R_j log p_j, each unit weighed by its own reward."""
@@ -64,12 +57,6 @@ class UnbiasedWeightMax(Rule):
     expected: bool = switch(False, "average over the unit's own draw: the same mean, less variance")
     centring: str = choice("both", "signal R − V, or R itself", options=SIGNALS)
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
-
-    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
-        return Reinforce().explore(params, x, key)
-
     def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
         h, p = activity.h, units.probability(drive(params, x))
         gain = log_gain(feedback.above, h)
@@ -79,9 +66,6 @@ class UnbiasedWeightMax(Rule):
             return outer(x, feedback.delta * p * (1 - p) * mean_advantage(gain, p))
         R = feedback.delta * h * -jnp.expm1(-gain)
         return outer(x, R * (h - p))
-
-    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
-        return Reinforce().log_probability(params, d, activity)
 
 
 def log_gain(above: Above, h: Float[Array, "B N"]) -> Float[Array, "B N"]:

@@ -1,22 +1,24 @@
 """What a network is trained on.
 
-A task says what the network sees (`size` numbers) and how its action is drawn (`law`, by `outputs` units). Most tasks
-end after one step: they `sample` states, the network `observe`s them, and each action earns a `reward`. An environment
-(`one_step` is false) is stepped by an engine of its own.
+A task says what the network sees (`size` numbers) and what draws its action (the law `output`, of `outputs` units).
+Most tasks end after one step: they `sample` states, the network `observe`s them, and each action earns a `reward`.
+An environment, of many steps, is stepped by an engine of its own.
 """
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from coexplore.fields import Checked
+from jaxtyping import Array, Key
+
+from coexplore.rules.laws import Output
+from coexplore.settings import Checked
 
 
 class Task(Checked):
     name: ClassVar[str]
     title: ClassVar[str]
-    batch: ClassVar[int]  # episodes an update, if nobody says otherwise
+    batch: ClassVar[int]  # episodes per update, if nobody says otherwise
     episodes: ClassVar[int]  # of a run, likewise
-    one_step: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -25,8 +27,8 @@ class Task(Checked):
 
     @property
     @abstractmethod
-    def law(self) -> str:
-        """How actions are drawn: bernoulli, softmax or gaussian (rules/outputs.py)."""
+    def output(self) -> Output:
+        """How actions are drawn."""
 
     @property
     @abstractmethod
@@ -47,3 +49,23 @@ class Task(Checked):
     def chance(self) -> float:
         """The mean reward of a guess; nan where nobody knows."""
         return float("nan")
+
+
+class OneStep(Task):
+    """A task whose episodes are one state, one action and its reward. States are whatever the task makes of them."""
+
+    @abstractmethod
+    def sample(self, B: int, key: Key[Array, ""]) -> Any:
+        """B states."""
+
+    @abstractmethod
+    def observe(self, state: Any) -> Any:
+        """What the network sees of them: numbers [B, D]."""
+
+    @abstractmethod
+    def reward(self, state: Any, action: Any) -> Any:
+        """R(s, a), one per episode."""
+
+    @abstractmethod
+    def answer(self, state: Any) -> Any:
+        """The best action in each state."""

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from coexplore.fields import FieldError, Text, choice, count, field, number, refuse
+from coexplore.rules.laws import Gaussian, Output, Softmax
+from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
 from coexplore.tasks.base import Task
 
 
@@ -19,12 +20,11 @@ class Control(Task):
     title: ClassVar[str] = "any Gymnasium environment by its own name, such as CartPole-v1; episodes of many steps"
     batch: ClassVar[int] = 1
     episodes: ClassVar[int] = 1000
-    one_step: ClassVar[bool] = False
 
     env: str = field("CartPole-v1", Text("the environment", r"[\w.-]+(/[\w.-]+)?", "a name that Gymnasium knows"))
-    discount: Any = number(0.98, "γ, what a reward is worth one step later", low=0.0, high=1.0)
-    actor_trace: Any = number(0.9, "λ of the actor's eligibility traces", low=0.0, high=1.0)
-    critic_trace: Any = number(0.9, "λ of the critic's eligibility traces", low=0.0, high=1.0)
+    discount: Scalar = number(0.98, "γ, what a reward is worth one step later", low=0.0, high=1.0)
+    actor_trace: Scalar = number(0.9, "λ of the actor's eligibility traces", low=0.0, high=1.0)
+    critic_trace: Scalar = number(0.9, "λ of the critic's eligibility traces", low=0.0, high=1.0)
     scaling: str = choice(
         "running", "observations as they are, or centred and scaled as seen so far", options=("none", "running")
     )
@@ -33,9 +33,9 @@ class Control(Task):
         "an episode cut short: V(s′) still counts, or its last step teaches nothing",
         options=("bootstrap", "ignore"),
     )
-    temperature: Any = number(1.0, "τ of the softmax over actions", low=0.0, open_low=True)
-    action_variance: Any = number(0.1, "variance of actions that are numbers", low=0.0, open_low=True)
-    reward_limit: Any = number(0.0, "rewards are learned from up to this size; 0: as they are", low=0.0)
+    temperature: Scalar = number(1.0, "τ of the softmax over actions", low=0.0, open_low=True)
+    action_variance: Scalar = number(0.1, "variance of actions that are numbers", low=0.0, open_low=True)
+    reward_limit: Scalar = number(0.0, "rewards are learned from up to this size; 0: as they are", low=0.0)
     anneal: int = count(0, "steps after which schedules are at their end; 0: with the last episode")
 
     @property
@@ -43,8 +43,8 @@ class Control(Task):
         return spaces(self.env).size
 
     @property
-    def law(self) -> str:
-        return "gaussian" if spaces(self.env).choices is None else "softmax"
+    def output(self) -> Output:
+        return Gaussian(self.action_variance) if spaces(self.env).choices is None else Softmax(self.temperature)
 
     @property
     def outputs(self) -> int:
@@ -81,7 +81,7 @@ def make(env: str) -> Any:
         return gymnasium.make(env, disable_env_checker=True)
     except gymnasium.error.NameNotFound:
         known = "an environment that Gymnasium knows; import the package that brings it"
-        raise refuse("env", env, known, environments()) from None
+        raise refusal("env", env, known, environments()) from None
     except gymnasium.error.Error as error:
         if "box2d" in str(error).lower():
             raise FieldError(f"env: {env!r} needs Box2D: pip install 'coexplore[box2d]'") from None
@@ -96,11 +96,11 @@ def spaces(env: str) -> Spaces:
     try:
         seen, acts = made.observation_space, made.action_space
         if not seen.is_np_flattenable:
-            raise refuse("env", env, f"observations that are numbers of a fixed count, not {seen}")
+            raise refusal("env", env, f"observations that are numbers of a fixed count, not {seen}")
         if isinstance(acts, Discrete) and acts.n > 1:
             return Spaces(flatdim(seen), int(acts.n), 0)
         if isinstance(acts, Box) and np.issubdtype(acts.dtype, np.floating):
             return Spaces(flatdim(seen), None, flatdim(acts))
-        raise refuse("env", env, f"actions that are choices or numbers, not {acts}")
+        raise refusal("env", env, f"actions that are choices or numbers, not {acts}")
     finally:
         made.close()

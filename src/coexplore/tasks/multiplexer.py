@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import jax
 from jaxtyping import Array, Bool, Key
 
-from coexplore.fields import choice, count
-from coexplore.tasks.base import Task
+from coexplore.rules.laws import Bernoulli
+from coexplore.settings import choice, count
+from coexplore.tasks.base import OneStep
 
 
-class Multiplexer(Task):
+class Multiplexer(OneStep):
     name: ClassVar[str] = "multiplexer"
     title: ClassVar[str] = "k-bit multiplexer, one step, reward for naming the addressed bit"
     batch: ClassVar[int] = 16
@@ -28,8 +29,8 @@ class Multiplexer(Task):
         return self.bits + 2**self.bits
 
     @property
-    def law(self) -> str:
-        return "bernoulli"
+    def output(self) -> Bernoulli:
+        return Bernoulli()
 
     @property
     def outputs(self) -> int:

@@ -18,8 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from numpy.typing import NDArray
 
-from coexplore.fields import Number, choice, count, field
-from coexplore.tasks.base import Task
+from coexplore.rules.laws import Softmax
+from coexplore.settings import Number, choice, count, field
+from coexplore.tasks.base import OneStep
 
 
 class Data(NamedTuple):
@@ -31,7 +32,7 @@ class Data(NamedTuple):
     held_out: NDArray[np.int32]
 
 
-class Labelled(Task):
+class Labelled(OneStep):
     batch: ClassVar[int] = 16
     episodes: ClassVar[int] = 160_000
     classes: ClassVar[int]
@@ -49,12 +50,12 @@ class Labelled(Task):
         return self.data.x.shape[1]
 
     @property
-    def law(self) -> str:
-        return "softmax"
+    def output(self) -> Softmax:
+        return Softmax()
 
     @property
     def outputs(self) -> int:
-        """One a class but the first, whose logit is fixed at 0."""
+        """One per class but the first, whose logit is fixed at 0."""
         return self.classes - 1
 
     @property
@@ -104,7 +105,7 @@ class Boolean(Labelled):
 
     function: str = choice("parity", "what to compute", options=("parity", "majority", "symmetry", "random"))
     bits: int = count(6, "k, input bits", low=3, high=12)
-    held_out: Any = field(0.2, Number("fraction of the inputs that is held out", low=0.0, high=0.9))
+    held_out: float = field(0.2, Number("fraction of the inputs that is held out", low=0.0, high=0.9))
 
     @property
     def data(self) -> Data:

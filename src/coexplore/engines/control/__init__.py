@@ -3,7 +3,7 @@
 Online actor-critic with eligibility traces. In every step of an environment:
 
     δ = r + γ V(s′) − V(s)                               V(s′) = 0 where the episode terminated
-    θ ← θ + α Adam(mean over environments of δ z)        one trace z an environment
+    θ ← θ + α Adam(mean over environments of δ z)        one trace z per environment
     z ← 0 where the episode ended;  A ~ network at s′;  z ← γ λ z + eligibility of A
 
 An "update" is what `run.batch` episodes take, since nobody knows beforehand how many steps that will be.
@@ -13,28 +13,39 @@ Groups have one fixed width, padded, because the low bits of a result depend on 
 import dataclasses
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.engines import xla
 from coexplore.engines.control.agent import Pace, compiled, fresh, pace, shapes, unravelled, unscaled
-from coexplore.engines.control.worlds import Worlds, answer_size, replayable
+from coexplore.engines.control.worlds import Worlds, answer_size, control, mean_returns, replayable
+from coexplore.engines.program import Program, padded, program, stack
 from coexplore.network import Params
-from coexplore.result import Result
-from coexplore.run import Run
+from coexplore.run.curve import full_bins
+from coexplore.run.result import Result, Tensor, Tensors
+from coexplore.run.run import Run
+from coexplore.settings import Json
 from coexplore.tasks.control import Control
+
+name, stream = "control", 2
+title = "JAX beside Gymnasium: any rule, any environment, ten runs at a time"
+waits, snapshots = False, False  # an environment has no states to look at as one likes
 
 WIDTH = 10  # runs that share a step
 SECONDS = 0.4  # after which `advance` comes back, whatever it was asked for: episodes may be long
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class State:
+    """The worlds move on by themselves when they are stepped: a state that was advanced cannot be gone back to."""
+
     runs: tuple[Run, ...]
     step: Any  # compiled for their shape
     program: Any  # a row of numbers for each run: a call costs the more the more arrays it is given
@@ -42,10 +53,10 @@ class State:
     keys: Any
     agents: list[Any]  # a list of arrays, which JAX takes apart faster than records
     actions: Any  # drawn, and not yet taken
-    answers: np.ndarray  # of all environments: each of the worlds writes its own part
-    worlds: list[Worlds]  # of each run
-    finals: list[Any]  # the parameters of each run that is done, else None
-    reward: Any
+    answers: Tensor  # of all environments: each of the worlds writes its own part
+    worlds: tuple[Worlds, ...]  # of each run
+    finals: tuple[Params | None, ...]  # the parameters of each run that is done
+    reward: NDArray[np.float64]
 
     @property
     def done(self) -> int:
@@ -56,126 +67,137 @@ def missing() -> str | None:
     return None
 
 
+def prepare() -> None:
+    """Nothing to do."""
+
+
 def supports(run: Run) -> str | None:
-    return "it steps environments" if run.task.one_step else None
+    return None if isinstance(run.task, Control) else "it steps environments"
 
 
 def caution(run: Run) -> str | None:
-    if replayable(run.task.env):
+    env = control(run).env
+    if replayable(env):
         return None
-    return f"{run.task.env} does not repeat itself from the same seed: a run that is interrupted will start again"
+    return f"{env} does not repeat itself from the same seed: a run that is interrupted will start again"
 
 
-def groups(runs: list[Run]) -> list[list[Run]]:
+def groups(runs: Sequence[Run]) -> list[list[Run]]:
     alike = defaultdict(list)
     for run in runs:
-        alike[jax.tree.structure(_program(run)), run.task.env, run.hidden, run.updates].append(run)
+        alike[jax.tree.structure(_program(run)), control(run).env, run.hidden, run.updates].append(run)
     return [same[i : i + WIDTH] for same in alike.values() for i in range(0, len(same), WIDTH)]
 
 
 def start(runs: list[Run]) -> State:
-    state = _prepared(runs)
-    state.worlds = [Worlds(run, answers) for run, answers in zip(runs, state.answers, strict=False)]
-    _act(state)
-    return state
+    answers = np.zeros((WIDTH, runs[0].batch, answer_size(runs[0])), np.float32)
+    state = _placed(runs, answers, [Worlds(run, mine) for run, mine in zip(runs, answers, strict=False)])
+    agents, actions = _act(state, state.agents)
+    return dataclasses.replace(state, agents=agents, actions=actions)
 
 
-def _prepared(runs: list[Run]) -> State:
-    """Everything but the worlds."""
-    padded = [*runs, *[runs[-1]] * (WIDTH - len(runs))]
-    program = xla.stack([_program(run) for run in padded])
-    agents = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[fresh(run) for run in padded])
+def _placed(runs: list[Run], answers: Tensor, worlds: Sequence[Worlds]) -> State:
+    """These worlds with agents that have learned nothing."""
+    filled = padded(runs, WIDTH)
+    programs = stack([_program(run) for run in filled])
+    agents = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[fresh(run) for run in filled])
     return State(
         runs=tuple(runs),
-        step=compiled(*shapes(runs[0]), *map(jax.tree.structure, (program, agents)), runs[0].task.size),
-        program=jnp.stack(jax.tree.leaves(program), axis=1),
-        pace=jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(pace, padded)),
-        keys=jnp.stack([network.root_keys(run.seed)[1] for run in padded]),
+        step=compiled(*shapes(runs[0]), *map(jax.tree.structure, (programs, agents)), runs[0].task.size),
+        program=jnp.stack(jax.tree.leaves(programs), axis=1),
+        pace=jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(pace, filled)),
+        keys=jnp.stack([network.root_keys(run.seed)[1] for run in filled]),
         agents=jax.tree.leaves(agents),
         actions=None,
-        answers=np.zeros((WIDTH, runs[0].batch, answer_size(runs[0])), np.float32),
-        worlds=[],
-        finals=[None] * len(runs),
+        answers=answers,
+        worlds=tuple(worlds),
+        finals=(None,) * len(runs),
         reward=np.full(len(runs), np.nan),
     )
 
 
 def advance(state: State, updates: int) -> State:
-    """So many more updates, or fewer if they take long."""
     goal, until = state.done + updates, time.perf_counter() + SECONDS
+    agents, actions, finals = state.agents, state.actions, list(state.finals)
     for world in state.worlds:
         world.recent.clear()
     while state.done < goal and time.perf_counter() < until:
-        taken = np.asarray(state.actions)
-        for world, actions in zip(state.worlds, taken, strict=False):
-            world.step(actions)
-        _act(state)
+        taken = np.asarray(actions)
+        for world, mine in zip(state.worlds, taken, strict=False):
+            world.step(mine)
+        agents, actions = _act(state, agents)
         for i, world in enumerate(state.worlds):
-            if world.finished and state.finals[i] is None:
-                state.finals[i] = _params(state, i)
-    state.reward = np.array([np.mean(world.recent) if world.recent else np.nan for world in state.worlds])
-    return state
+            if world.finished and finals[i] is None:
+                finals[i] = _params(state.runs[i], agents, i)
+    reward = np.array([np.mean(world.recent) if world.recent else np.nan for world in state.worlds])
+    return dataclasses.replace(state, agents=agents, actions=actions, finals=tuple(finals), reward=reward)
 
 
 def finish(state: State) -> list[Result]:
-    made = zip(state.runs, state.worlds, state.finals, strict=True)
-    return [Result(run, "control", world.curve, final, {**built(), "steps": world.steps}) for run, world, final in made]
+    ended = zip(state.runs, state.worlds, params(state), strict=True)
+    return [Result(run, name, world.curve, final, {**built(), "steps": world.steps}) for run, world, final in ended]
 
 
-def built() -> dict[str, Any]:
+def built() -> dict[str, Json]:
     import gymnasium
 
     return {**xla.built(), "gymnasium": gymnasium.__version__, "width": WIDTH}
 
 
 def params(state: State) -> list[Params]:
-    return [_params(state, i) if final is None else final for i, final in enumerate(state.finals)]
+    runs = enumerate(zip(state.runs, state.finals, strict=True))
+    return [_params(run, state.agents, i) if final is None else final for i, (run, final) in runs]
 
 
-def tensors(state: State) -> list[dict[str, np.ndarray]]:
+def tensors(state: State) -> list[Tensors]:
     """Of an environment that cannot be replayed nothing is worth keeping."""
-    if not replayable(state.runs[0].task.env):
+    if not replayable(control(state.runs[0]).env):
         return [{"done": np.asarray(0)} for _ in state.runs]
     arrays = [np.asarray(array) for array in (*state.agents, state.actions)]
-    made = []
+    saved = []
     for i, world in enumerate(state.worlds):
         final = {} if state.finals[i] is None else {"final": np.asarray(ravel_pytree(state.finals[i])[0])}
         mine = {f"agent.{k}": array[i] for k, array in enumerate(arrays)}
-        made.append({**mine, **world.tensors(), **final, "done": np.asarray(state.done)})
-    return made
+        saved.append({**mine, **world.tensors(), **final, "done": np.asarray(state.done)})
+    return saved
 
 
-def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
+def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     if "agent.0" not in tensors[0]:
         return start(runs)
-    state = _prepared(runs)
-    padded = [*tensors, *[tensors[-1]] * (WIDTH - len(tensors))]
-    arrays = [np.stack([saved[f"agent.{k}"] for saved in padded]) for k in range(len(state.agents) + 1)]
-    *state.agents, state.actions = map(jnp.asarray, arrays)
-    for i, (run, saved) in enumerate(zip(runs, tensors, strict=True)):
-        state.worlds.append(Worlds(run, state.answers[i], saved))
-        if "final" in saved:
-            state.finals[i] = _named(run, saved["final"])
-    return state
+    answers = np.zeros((WIDTH, runs[0].batch, answer_size(runs[0])), np.float32)
+    state = _placed(runs, answers, [Worlds(*each) for each in zip(runs, answers, tensors, strict=False)])
+    arrays = [
+        jnp.asarray(np.stack([saved[f"agent.{k}"] for saved in padded(tensors, WIDTH)]))
+        for k in range(len(state.agents) + 1)
+    ]
+    finals = [
+        _named(run, saved["final"]) if "final" in saved else None for run, saved in zip(runs, tensors, strict=True)
+    ]
+    return dataclasses.replace(state, agents=arrays[:-1], actions=arrays[-1], finals=tuple(finals))
 
 
-def _act(state: State) -> None:
+def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
+    if "world.sums" not in tensors:
+        return np.zeros(0)
+    return mean_returns(run, tensors["world.sums"])[: full_bins(int(tensors["done"]), run.updates)]
+
+
+def _act(state: State, agents: list[Any]) -> tuple[list[Any], Any]:
     """Let every agent learn from what its environments answered, and draw its next actions."""
-    told = (state.program, state.pace, state.keys, state.agents, state.answers.copy())
-    state.agents, state.actions = state.step(*told)
+    return state.step(state.program, state.pace, state.keys, agents, state.answers.copy())
 
 
-def _program(run: Run) -> xla.Program:
+def _program(run: Run) -> Program:
     """What is compiled depends neither on the environment nor on what its worlds keep track of."""
-    return xla.program(run, dataclasses.replace(run.task, env=Control.name, anneal=0))
+    return program(run, dataclasses.replace(control(run), env=Control.name, anneal=0))
 
 
-def _params(state: State, i: int) -> Params:
+def _params(run: Run, agents: list[Any], i: int) -> Params:
     """For observations as the environment gives them, whatever the agent scaled them by."""
-    run = state.runs[i]
-    agent = jax.tree.unflatten(jax.tree.structure(fresh(run)), [array[i] for array in state.agents])
-    params = unravelled(*shapes(run), agent.weights)
-    return jax.tree.map(np.asarray, params if run.task.scaling == "none" else unscaled(params, agent.scale))
+    agent = jax.tree.unflatten(jax.tree.structure(fresh(run)), [array[i] for array in agents])
+    raw = unravelled(*shapes(run), agent.weights)
+    return jax.tree.map(np.asarray, raw if control(run).scaling == "none" else unscaled(raw, agent.scale))
 
 
 def _named(run: Run, weights: Any) -> Params:

@@ -13,9 +13,12 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
-from coexplore.engines import xla
+from coexplore.critic import CriticParams
+from coexplore.engines.control.worlds import control
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program
 from coexplore.network import Params
-from coexplore.run import Run
+from coexplore.run.run import Run
+from coexplore.settings import schedule, worked_out
 
 LIMIT = 10.0  # of a scaled observation
 
@@ -60,7 +63,7 @@ class Pace(eqx.Module):
 
 
 def fresh(run: Run) -> Agent:
-    weights, _ = ravel_pytree(network.init(run))
+    weights, _ = ravel_pytree(run.init())
     D, B, n = run.task.size, run.batch, weights.size
     scale = Scale(jnp.zeros(()), jnp.zeros(D), jnp.zeros(D))
     zero = jnp.asarray(0, jnp.int32)
@@ -69,21 +72,26 @@ def fresh(run: Run) -> Agent:
 
 def pace(run: Run) -> Pace:
     """Every part of the network has its own rate; actor and critic have their own traces."""
-    params, task = network.init(run), run.task
-    rates = [xla.schedule(rate) for rate in run.learning_rates]
-    actor, critic = params.layers, params.critic.layers if params.critic else ()
-    decays = [task.actor_trace] * len(actor) + [task.critic_trace] * len(critic)
-    numbers = {
-        id(leaf): (rate.start, rate.stop, task.discount * decay)
-        for part, rate, decay in zip((*actor, *critic), rates, decays, strict=True)
-        for leaf in jax.tree.leaves(part)
-    }
-    spread = [np.full((leaf.size, 3), numbers[id(leaf)], np.float32) for leaf in jax.tree.leaves(params)]
-    return Pace(*map(jnp.asarray, np.concatenate(spread).T))
+    params, task = run.init(), control(run)
+    rates, L = run.learning_rates, len(params.layers)
+
+    def spread(part: Any, rate: Any, trace: Any) -> Any:
+        """Start, stop and fading of each number of a part."""
+        line = schedule(rate)
+        three = (line.start, line.stop, task.discount * trace)
+        return jax.tree.map(lambda leaf: np.full((leaf.size, 3), three, np.float32), part)
+
+    actor = tuple(map(spread, params.layers, rates[:L], [task.actor_trace] * L))
+    critic = None
+    if params.critic:
+        decays = [task.critic_trace] * len(params.critic.layers)
+        critic = CriticParams.of(map(spread, params.critic.layers, rates[L:], decays))
+    each = np.concatenate(jax.tree.leaves(Params(actor, critic)))  # in the order of the vector of parameters
+    return Pace(*map(jnp.asarray, each.T))
 
 
 def shapes(run: Run) -> tuple[Any, tuple[tuple[int, ...], ...]]:
-    leaves, structure = jax.tree.flatten(jax.eval_shape(lambda: network.init(run)))
+    leaves, structure = jax.tree.flatten(jax.eval_shape(run.init))
     return structure, tuple(leaf.shape for leaf in leaves)
 
 
@@ -105,14 +113,14 @@ def compiled(structure: Any, shapes: tuple[tuple[int, ...], ...], program: Any, 
         after, actions = step(named, numbers, pace, key, arrays, seen)
         return jax.tree.leaves(after), actions
 
-    return jax.jit(jax.vmap(one), compiler_options=xla.OPTIONS, donate_argnums=3)
+    return jax.jit(jax.vmap(one), compiler_options=OPTIONS, donate_argnums=3)
 
 
 def step(
-    named: Callable[[Any], Params], program: xla.Program, pace: Pace, key: Key[Array, ""], agent: Agent, seen: Seen
+    named: Callable[[Any], Params], program: Program, pace: Pace, key: Key[Array, ""], agent: Agent, seen: Seen
 ) -> tuple[Agent, Any]:
     """One run: learn from the last transition, then act on the next observation."""
-    now = xla.at(program, seen.progress)
+    now = worked_out(program, seen.progress)
     scale, after, start = scaled(now.task.scaling, agent.scale, seen)
     delta = _td_error(now, named(agent.weights), agent.s, after, seen)
     rates = pace.start + (pace.stop - pace.start) * seen.progress
@@ -159,10 +167,11 @@ def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float
     """r + γ V(s′) − V(s)."""
     limit = now.task.reward_limit
     r = jnp.where(limit > 0, jnp.clip(seen.r, -limit, limit), seen.r)
-    if now.critic is None:
+    critic = now.network.critic
+    if critic is None:
         return r
     B = r.size
-    values = now.critic.value(params.critic, jnp.concatenate([s, after]))
+    values = critic.value(params.critic, jnp.concatenate([s, after]))
     delta = r + now.task.discount * (1 - seen.terminated) * values[B:] - values[:B]
     return delta * (1 - seen.truncated) if now.task.truncation == "ignore" else delta
 
@@ -172,15 +181,15 @@ def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) 
 
     In step 0 there is nothing to learn from: traces are 0, so nothing moves.
     """
-    t, (b1, b2) = jnp.maximum(agent.t, 1).astype(jnp.float32), xla.BETAS
+    t, (b1, b2) = jnp.maximum(agent.t, 1).astype(jnp.float32), BETAS
     m = agent.m + (1 - b1) * (ascent - agent.m)
     v = agent.v + (1 - b2) * (ascent**2 - agent.v)
     first, second = 1 / (1 - b1**t), 1 / (1 - b2**t)
-    return agent.weights + rates * first * m / (jnp.sqrt(second * v) + xla.EPSILON), m, v
+    return agent.weights + rates * first * m / (jnp.sqrt(second * v) + EPSILON), m, v
 
 
 def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
     """An action at s, and what it adds to the trace: a batch of one."""
-    activities = network.act(now.layers, params, s[None], key)
-    eligible = network.eligibility(now.layers, now.critic, params, s[None], activities)
-    return network.action(now.layers, activities)[0], ravel_pytree(eligible)[0]
+    activities = network.act(now.network, params, s[None], key)
+    eligible = network.eligibility(now.network, params, s[None], activities)
+    return network.action(now.network, activities)[0], ravel_pytree(eligible)[0]

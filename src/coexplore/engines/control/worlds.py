@@ -8,10 +8,22 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from coexplore.result import bin_sizes, bins
-from coexplore.run import Run
-from coexplore.tasks.control import make, spaces
+from coexplore.run.curve import bin_sizes, bins
+from coexplore.run.result import Tensor, Tensors
+from coexplore.run.run import Run
+from coexplore.tasks.control import Control, make, spaces
+
+
+def control(run: Run) -> Control:
+    assert isinstance(run.task, Control)
+    return run.task
+
+
+def mean_returns(run: Run, sums: Tensor) -> NDArray[np.float64]:
+    """Of the episodes in each bin."""
+    return sums / (bin_sizes(run.updates) * run.batch)
 
 
 class World:
@@ -20,23 +32,23 @@ class World:
     def __init__(self, run: Run, place: int) -> None:
         from gymnasium.spaces import Box, flatten
 
-        self.env, self.run, self.place, self.episode = make(run.task.env), run, place, 0
+        self.env, self.run, self.place, self.episode = make(control(run).env), run, place, 0
         seen, acts = self.env.observation_space, self.env.action_space
         self.flat: Any = np.ravel if isinstance(seen, Box) else functools.partial(flatten, seen)
         if isinstance(seen, Box) and len(seen.shape) == 1:
             self.flat = np.asarray  # it is flat
-        self.counted = spaces(run.task.env).choices is not None
+        self.counted = spaces(control(run).env).choices is not None
         self.first = int(acts.start) if self.counted else 0
         self.acts, self.kind = acts, acts.dtype.type
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> Tensor:
         seed = np.random.SeedSequence((self.run.seed, self.place, self.episode)).generate_state(1)[0]
         o, _ = self.env.reset(seed=int(seed))
         self.actions: list[Any] = []
         self.total = 0.0
         return self.flat(o)
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool]:
+    def step(self, action: Any) -> tuple[Tensor, float, bool, bool]:
         self.actions.append(action)
         o, r, terminated, truncated, _ = self.env.step(self.taken(action))
         r = float(r)
@@ -56,14 +68,14 @@ def answer_size(run: Run) -> int:
 
 
 class Worlds:
-    """The environments of a run, their answers (a row each, see `answer_size`), and the returns of its episodes."""
+    """The environments of a run, their answers (a row for each, see `answer_size`), and the returns of its episodes."""
 
-    def __init__(self, run: Run, answers: np.ndarray, saved: dict[str, np.ndarray] | None = None) -> None:
+    def __init__(self, run: Run, answers: Tensor, saved: Tensors | None = None) -> None:
         self.run, self.answers, self.worlds = run, answers, [World(run, place) for place in range(run.batch)]
         self.sums, self.steps, self.episodes = np.zeros(bins(run.updates)), 0, 0
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
-        self.anneal = run.task.anneal  # read in every step, and a task's fields are slow to read
+        self.anneal = control(run).anneal  # read in every step, and a task's fields are slow to read
         D = run.task.size
         self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
         if saved is None:
@@ -81,11 +93,10 @@ class Worlds:
         return self.episodes // self.run.batch
 
     @property
-    def curve(self) -> np.ndarray:
-        sizes = bin_sizes(self.run.updates) * self.run.batch
-        return (self.sums / sizes).astype(np.float32)
+    def curve(self) -> NDArray[np.float32]:
+        return mean_returns(self.run, self.sums).astype(np.float32)
 
-    def step(self, actions: np.ndarray) -> None:
+    def step(self, actions: Tensor) -> None:
         """Take the actions; where an episode ends, begin the next."""
         taken = actions if actions.ndim > 1 else actions.tolist()  # choices: faster one by one as Python's own numbers
         for b, world in enumerate(self.worlds):
@@ -107,14 +118,14 @@ class Worlds:
         self.episodes += 1
         self.finished = self.episodes >= self.run.episodes
 
-    def tensors(self) -> dict[str, np.ndarray]:
+    def tensors(self) -> Tensors:
         """Enough to go on: the seeds follow from the counts of episodes."""
         counts = np.array([self.steps, self.episodes, *(world.episode for world in self.worlds)])
         under_way = {f"world.actions.{b}": np.array(world.actions) for b, world in enumerate(self.worlds)}
         kept = {"world.sums": self.sums.copy(), "world.answers": self.answers.copy(), "world.counts": counts}
         return {**kept, **under_way}
 
-    def _replay(self, saved: dict[str, np.ndarray]) -> None:
+    def _replay(self, saved: Tensors) -> None:
         self.sums = saved["world.sums"].copy()
         self.steps, self.episodes, *episodes = map(int, saved["world.counts"])
         self.finished = self.episodes >= self.run.episodes
@@ -125,7 +136,9 @@ class Worlds:
             for action in saved[f"world.actions.{b}"]:
                 o, *_ = world.step(action)
             if not np.array_equal(np.asarray(o, np.float32), self.start[b]):
-                raise RuntimeError(f"{self.run.task.env} did not repeat itself; remove the checkpoint to start anew")
+                raise RuntimeError(
+                    f"{control(self.run).env} did not repeat itself; remove the checkpoint to start anew"
+                )
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-// Adam, upwards. t counts from 1; the bias corrections are worked out once an update.
+// Adam, upwards. t counts from 1; the bias corrections are worked out once per update.
 #pragma once
 #include "lanes.h"
 

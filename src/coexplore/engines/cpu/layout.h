@@ -15,7 +15,16 @@ namespace coexplore {
 enum class Rule { reinforce, boltzmann, recurrent, straight_through, unbiased_weight_max, expected_weight_max };
 enum class Critic { none, relu, tanh };
 
-constexpr int MAX_BATCH = 64;
+constexpr bool is_chain(Rule rule) { return rule == Rule::boltzmann || rule == Rule::recurrent; }
+
+// What a rule needs of p = E[H] beside the last H: nothing, H - kappa p or p itself.
+enum class Beside { nothing, error, probability };
+constexpr Beside beside_of(Rule rule) {
+  if (rule == Rule::boltzmann) return Beside::nothing;
+  return rule == Rule::reinforce || rule == Rule::recurrent ? Beside::error : Beside::probability;
+}
+
+constexpr int MOST_UNITS = 256, MOST_BATCH = 64, MOST_BITS = 6;  // N or C, B, bits
 
 struct Shape {
   Rule rule;
@@ -27,9 +36,9 @@ struct Shape {
   int DP() const { return padded(D()); }
   int NP() const { return padded(N); }
   int CP() const { return padded(C); }
-  bool chain() const { return rule == Rule::boltzmann || rule == Rule::recurrent; }
+  bool chain() const { return is_chain(rule); }
 
-  // What the weights into the hidden layer learn from: an example an episode, for Algorithm 2 one a step of an episode.
+  // What the weights into the hidden layer learn from: an example per episode, for Algorithm 2 one per step of an episode.
   // Examples go by fours, so batches are padded to BP. Each has the inputs (1, S) and, in a chain, H.
   int BP() const { return 4 * fours(B); }
   int steps() const { return rule == Rule::recurrent ? T : 1; }
@@ -64,6 +73,14 @@ struct Draws {
   float *s, *u, *h, *u_a, *a;
 };
 
+// What exploring leaves of every episode for learning: delta = (R - V) / B, the signal to the hidden units, the output's error.
+// V stays 0 without a critic; x_out is read by whole vectors, so past the last episode.
+struct Episodes {
+  int answer[MOST_BATCH];
+  float V[MOST_BATCH] = {}, x_out[MOST_BATCH] = {}, action[MOST_BATCH];
+  float delta[MOST_BATCH], signal[MOST_BATCH], e_out[MOST_BATCH];
+};
+
 // Memory in whole cache lines: a vector that straddles two of them costs twice.
 template <class T>
 struct Aligned {
@@ -85,15 +102,18 @@ struct Workspace {
   Aligned<int32_t> S, H, S_pattern, H_pattern, x_pattern, is_unit, unit;
 
   explicit Workspace(const Shape& z)
-      : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP), heard(BP * NP),
-        P(BP * NP), E(steps * BP * NP), tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
+      : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP),
+        heard(BP * NP), P(BP * NP), E(steps * BP * NP), tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
         scratch(std::max(fours(D), OUTER_GROUPS) * PATTERNS * BLOCK * LANES), partial(inputs * OUTER_BLOCK * LANES),
         total(std::max(NP, CP)), hidden(BP * CP), back(BP * CP), weight(steps * BP), learned(3 * apart(z.end())),
-        params(learned), m(params + apart(z.end())), v(m + apart(z.end())), S(BP * z.DP()), H((z.last() + 1) * BP * NP), S_pattern(BP * fours(D)), H_pattern(fours(N)),
+        params(learned), m(params + apart(z.end())), v(m + apart(z.end())), S(BP * z.DP()),
+        H((z.last() + 1) * BP * NP), S_pattern(BP * fours(D)), H_pattern(fours(N)),
         x_pattern(steps * BP / 4 * inputs), is_unit(NP), unit(NP) {
     std::fill(is_unit.data, is_unit + z.N, -1);
     for (size_t j = 0; j < NP; j++) unit[j] = (int32_t)j;
   }
+
+  const int32_t* last_H(const Shape& z) const { return H + z.last() * BP * NP; }
 };
 
 }  // namespace coexplore

@@ -1,4 +1,4 @@
-// xoshiro128+ (Blackman and Vigna), one generator a lane. The state belongs to the run, so results depend on the run alone.
+// xoshiro128+ (Blackman and Vigna), one generator per lane. The state belongs to the run, so results depend on the run alone.
 #pragma once
 #include "lanes.h"
 

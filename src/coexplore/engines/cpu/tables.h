@@ -60,7 +60,7 @@ INLINE void make_tables(const float* W, int D, int width, int column, float scal
   });
 }
 
-// a += the sums that the patterns pick, one a group.
+// a += the sums that the patterns pick, one per group.
 template <int NV>
 INLINE void add_picked(const float* tables, const int32_t* pattern, int stride, int groups, Lanes* a) {
   for (int g = 0; g < groups; g++, tables += PATTERNS * NV * LANES, pattern += stride) {

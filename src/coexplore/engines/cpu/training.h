@@ -1,6 +1,7 @@
-// Many updates of one run: flat arrays in and out, so that chunks and checkpoints change nothing.
+// The updates of one run on the k-bit multiplexer: flat arrays in and out, so that chunks and checkpoints change nothing.
 #pragma once
-#include "kernel.h"
+#include "explore.h"
+#include "learn.h"
 
 namespace coexplore {
 
@@ -31,18 +32,29 @@ struct Training {
   int64_t bins;
 };
 
+// Update t, as the algorithm boxes have it; returns the mean reward of the batch.
+template <Rule RULE, bool RECORD>
+double update(const Shape& z, Workspace& w, const Numbers& numbers, Random& random, int64_t t, const Draws* record) {
+  const double progress = (double)t / (double)(numbers.updates > 1 ? numbers.updates - 1 : 1);
+  const float c = (float)numbers.coupling.at(progress);
+  const float kappa = z.centre_activity ? (float)numbers.centring_strength.at(progress) : 0.f;
+  Episodes episodes;
+  const double reward = Explore<RULE, RECORD>{z, w, random, record, episodes, c, kappa}.run();
+  Learn<RULE>{z, w, numbers, episodes, progress, c}.run(Adam(w.params, w.m, w.v, t + 1));
+  return reward;
+}
+
 template <Rule RULE, bool RECORD>
 double advance(const Shape& shape, const Numbers& numbers, const Training& x, int64_t t, int64_t n, const Draws* record) {
   Workspace workspace(shape);
   Random random(x.random);
-  Update<RULE, RECORD> update{shape, workspace, random, record, 0, 0, 0};
   const int length = shape.end();
   std::copy(x.params, x.params + length, workspace.params);
   std::copy(x.m, x.m + length, workspace.m);
   std::copy(x.v, x.v + length, workspace.v);
   double sum = 0;
   for (int64_t i = t; i < t + n; i++) {
-    const double reward = update.run(workspace.params, workspace.m, workspace.v, numbers, i);
+    const double reward = update<RULE, RECORD>(shape, workspace, numbers, random, i, record);
     x.curve[i * x.bins / numbers.updates] += reward;  // at most 1000 * 2^31: fits
     sum += reward;
   }

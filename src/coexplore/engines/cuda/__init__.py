@@ -1,4 +1,4 @@
-"""The cuda engine: the paper's network on an NVIDIA GPU, one thread block a run, many runs side by side.
+"""The cuda engine: the paper's network on an NVIDIA GPU, one thread block per run, many runs side by side.
 
 It trains one hidden layer of binary units on the multiplexer, with the rules of `FAMILIES`; the rest is for the others.
 Runs of one compiled shape and one length share a launch, on a stream of their own.
@@ -7,13 +7,13 @@ Runs of one compiled shape and one length share a launch, on a stream of their o
 import dataclasses
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
-from coexplore import network
-from coexplore.engines import fused
 from coexplore.engines.cuda import device
 from coexplore.engines.cuda.layout import (
     BATCH,
@@ -27,13 +27,20 @@ from coexplore.engines.cuda.layout import (
     padded,
     settings,
     shape,
-    steps,
     structure,
     unpack,
 )
-from coexplore.result import Result, bin_sizes, bins
+from coexplore.engines.one_layer import multiplexer, refused, steps
+from coexplore.network import Params
 from coexplore.rules import Boltzmann, Reinforce
-from coexplore.run import Run
+from coexplore.run.curve import bin_sizes, bins, full_bins
+from coexplore.run.result import Result, Tensor, Tensors
+from coexplore.run.run import Run
+from coexplore.settings import Json
+
+name, stream = "cuda", 1
+title = "CUDA: what cpu trains, up to 128 units in batches of 16, hundreds of runs at a time on an NVIDIA GPU"
+waits, snapshots = True, True
 
 ARRAYS = ("weights", "first", "second", "curve")  # what training changes
 MOST_BITS, MOST_STEPS = 4, 2**20
@@ -41,7 +48,7 @@ MOST_BITS, MOST_STEPS = 4, 2**20
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """A group of G runs. All arrays are the GPU's, flat, a row a run; an advance makes new ones."""
+    """A group of G runs. All arrays are the GPU's, flat, a row per run; an advance makes new ones."""
 
     runs: tuple[Run, ...]
     gpu: Any
@@ -52,35 +59,41 @@ class State:
     second: Any
     curve: Any  # rewarded answers; the mean rewards come at the end
     done: int
-    reward: Any
+    reward: NDArray[np.float64]
 
 
 def missing() -> str | None:
-    reason = device.missing()
-    if reason is None:  # JAX makes the first parameters; it must not take most of the GPU's memory for itself
-        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    return reason
+    return device.missing()
+
+
+def prepare() -> None:
+    """JAX makes the first parameters; it must not take most of the GPU's memory for itself."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
 def supports(run: Run) -> str | None:
-    reason = fused.refused(run)
+    reason = refused(run)
     if reason is not None:
         return reason
     rule, width = run.rules[0], max(run.critic.widths) if run.critic else 0
-    refused = {
+    reasons = {
         f"it has no {rule.name}": type(rule) not in FAMILIES,
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
-        f"it takes at most {MOST_BITS} address bits": run.task.bits > MOST_BITS,
+        f"it takes at most {MOST_BITS} address bits": multiplexer(run).bits > MOST_BITS,
         f"it takes at most {MOST_STEPS} steps": steps(run) > MOST_STEPS,
     }
-    reason = next((reason for reason, applies in refused.items() if applies), None)
+    reason = next((reason for reason, applies in reasons.items() if applies), None)
     if reason is None and not device.holds(_shape([run])):
         return f"this GPU has too little shared memory for {run.hidden[0]} units"
     return reason
 
 
-def groups(runs: list[Run]) -> list[list[Run]]:
+def caution(run: Run) -> str | None:
+    return None
+
+
+def groups(runs: Sequence[Run]) -> list[list[Run]]:
     """Runs that share a launch, those with most work first; where there are several GPUs, a share for each."""
     same = defaultdict(list)
     for run in runs:
@@ -100,23 +113,23 @@ def start(runs: list[Run]) -> State:
     with jax.default_device(jax.devices("cpu")[0]):
         weights = np.stack([pack(run, _first(run), kind.length) for run in runs])
     zeros = np.zeros(weights.shape, np.float32)
-    curve = np.zeros((len(runs), bins(runs[0].updates)), np.uint32)
-    return _placed(runs, gpu, kind, {"weights": weights, "first": zeros, "second": zeros, "curve": curve}, 0)
+    counts = np.zeros((len(runs), bins(runs[0].updates)), np.uint32)
+    return _placed(runs, gpu, kind, {"weights": weights, "first": zeros, "second": zeros, "curve": counts}, 0)
 
 
-def _first(run: Run) -> network.Params:
-    """`network.init(run)`. Rules of a kind begin alike: standing in for each other, they share a compilation in JAX."""
+def _first(run: Run) -> Params:
+    """`run.init()`. Rules of a kind begin alike: standing in for each other, they share a compilation in JAX."""
     rule = Reinforce() if family(run) == "independent" else Boltzmann()
-    return network.init(dataclasses.replace(run, rule=rule))
+    return dataclasses.replace(run, rule=rule).init()
 
 
 def _shape(runs: list[Run]) -> Shape:
     return shape(runs[0], len(runs), device.multiprocessors())
 
 
-def _placed(runs: list[Run], gpu: Any, kind: Shape, arrays: dict[str, np.ndarray], done: int) -> State:
+def _placed(runs: list[Run], gpu: Any, kind: Shape, arrays: Tensors, done: int) -> State:
     with gpu.working(f"{len(runs)} runs"):
-        mine = {name: gpu.put(array) for name, array in arrays.items()}
+        mine = {key: gpu.put(array) for key, array in arrays.items()}
         about = gpu.put(np.stack([settings(run) for run in runs]).view(np.uint8))
     return State(tuple(runs), gpu, kind, about, **mine, done=done, reward=np.full(len(runs), np.nan))
 
@@ -134,7 +147,7 @@ def _launched(state: State, n: int, draws: dict[str, Any] | None = None) -> Stat
     gpu, run, G = state.gpu, state.runs[0], len(state.runs)
     kept = G * (steps(run) - 1) * state.shape.units * 4 if state.shape.family == "recurrent" else 0
     with gpu.working(f"{G} runs"):
-        arrays = [getattr(state, name).copy() for name in ARRAYS]
+        arrays = [getattr(state, key).copy() for key in ARRAYS]
         totals, errors, activity = gpu.put(np.zeros(G, np.uint32)), gpu.empty((kept, 4)), gpu.empty((kept, 2))
         numbers = (np.uint32(x) for x in (state.done, n, run.updates, state.curve.shape[1]))
         places = tuple(draws.values()) if draws else (np.uint64(0),) * 5
@@ -145,9 +158,9 @@ def _launched(state: State, n: int, draws: dict[str, Any] | None = None) -> Stat
     return dataclasses.replace(state, **changed, done=state.done + n, reward=_level(state.runs, right))
 
 
-def _level(runs: tuple[Run, ...], right: np.ndarray) -> np.ndarray:
-    """Mean rewards from the shares of right answers, a row a run."""
-    signed = np.array([run.task.rewards == "signed" for run in runs]).reshape(-1, *[1] * (right.ndim - 1))
+def _level(runs: Sequence[Run], right: Tensor) -> NDArray[np.float64]:
+    """Mean rewards from the shares of right answers, a row per run."""
+    signed = np.array([multiplexer(run).rewards == "signed" for run in runs]).reshape(-1, *[1] * (right.ndim - 1))
     return np.where(signed, 2 * right - 1, right)
 
 
@@ -155,39 +168,44 @@ def finish(state: State) -> list[Result]:
     right = state.gpu.get(state.curve) / (BATCH * bin_sizes(state.runs[0].updates))
     curves = _level(state.runs, right).astype(np.float32)
     results = zip(state.runs, curves, params(state), strict=True)
-    return [Result(run, "cuda", curve, mine, built()) for run, curve, mine in results]
+    return [Result(run, name, means, final, built()) for run, means, final in results]
 
 
-def built() -> dict[str, Any]:
+def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
+    full = full_bins(int(tensors["done"]), run.updates)
+    return _level([run], tensors["curve"][None, :full] / (BATCH * bin_sizes(run.updates)[:full]))[0]
+
+
+def built() -> dict[str, Json]:
     return {"device": device.name()}
 
 
-def params(state: State) -> list[network.Params]:
+def params(state: State) -> list[Params]:
     """The parameters of every run as they are now."""
     tree, words = structure(state.runs[0]), state.gpu.get(state.weights)
     return [unpack(run, mine, tree) for run, mine in zip(state.runs, words, strict=True)]
 
 
-def tensors(state: State) -> list[dict[str, np.ndarray]]:
-    arrays = {name: state.gpu.get(getattr(state, name)) for name in ARRAYS}
+def tensors(state: State) -> list[Tensors]:
+    arrays = {key: state.gpu.get(getattr(state, key)) for key in ARRAYS}
     done = np.asarray(state.done)
-    return [{**{name: x[g] for name, x in arrays.items()}, "done": done} for g in range(len(state.runs))]
+    return [{**{key: x[g] for key, x in arrays.items()}, "done": done} for g in range(len(state.runs))]
 
 
-def restore(runs: list[Run], tensors: list[dict[str, np.ndarray]]) -> State:
-    arrays = {name: np.stack([saved[name] for saved in tensors]) for name in ARRAYS}
+def restore(runs: list[Run], tensors: list[Tensors]) -> State:
+    arrays = {key: np.stack([saved[key] for saved in tensors]) for key in ARRAYS}
     return _placed(runs, device.Gpu(), _shape(runs), arrays, int(tensors[0]["done"]))
 
 
-def update_with_draws(state: State) -> tuple[State, dict[str, np.ndarray]]:
+def update_with_draws(state: State) -> tuple[State, Tensors]:
     """One update of a group of one, and all that was drawn in it: s [B, D], u and h [T+1, B, N], u_a and a [B]."""
     (run,) = state.runs
     rows = steps(run) + 1 if state.shape.chain else 1
     sizes = {"s": (BATCH, INPUTS), "u": (rows, BATCH, state.shape.units)}
     sizes |= {"h": sizes["u"], "u_a": (BATCH,), "a": (BATCH,)}
     with state.gpu.working("the draws"):
-        places = {name: state.gpu.empty(size) for name, size in sizes.items()}
+        places = {kind: state.gpu.empty(size) for kind, size in sizes.items()}
     state = _launched(state, 1, places)
-    draws = {name: state.gpu.get(array) for name, array in places.items()}
+    draws = {kind: state.gpu.get(array) for kind, array in places.items()}
     cut = {"s": run.task.size, "u": run.hidden[0], "h": run.hidden[0]}
-    return state, {name: array[..., : cut.get(name)] for name, array in draws.items()}
+    return state, {kind: array[..., : cut.get(kind)] for kind, array in draws.items()}

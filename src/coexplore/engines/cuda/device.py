@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from coexplore.engines import NO_GPU
+from coexplore.engines.base import NO_GPU
 from coexplore.engines.cuda.layout import Shape
-from coexplore.fields import FieldError
+from coexplore.settings import FieldError
 
 SOURCES = Path(__file__).parent
 OLDEST = 8  # compute capability: the matrix instructions are Ampere's

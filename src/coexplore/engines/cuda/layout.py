@@ -6,12 +6,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from coexplore import network
-from coexplore.fields import Linear
-from coexplore.rules import Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
-from coexplore.run import Run
+from coexplore.engines.one_layer import multiplexer, numbers, steps
+from coexplore.network import Params
+from coexplore.rules import Boltzmann, Recurrent, Reinforce, Rule, StraightThrough, UnbiasedWeightMax
+from coexplore.run.result import Tensor
+from coexplore.run.run import Run
 
-FAMILIES = {
+FAMILIES: dict[type[Rule], str] = {
     Reinforce: "independent",
     StraightThrough: "independent",
     UnbiasedWeightMax: "independent",
@@ -40,7 +41,7 @@ class Shape:
 
     family: str
     units: int
-    tiles: int  # of eight units, a warp
+    tiles: int  # of eight units, per warp
     blocks: int  # that a multiprocessor should hold
 
     @property
@@ -77,10 +78,6 @@ def padded(run: Run) -> int:
     return next(size for size in SIZES if size >= run.hidden[0])
 
 
-def steps(run: Run) -> int:
-    return getattr(run.rules[0], "steps", 1)
-
-
 def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     """The division of a block that is fastest for so many runs; none changes a result."""
     kind, units = family(run), padded(run)
@@ -94,82 +91,73 @@ def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     return Shape(kind, units, 1, 1 if units == 96 else 3)
 
 
-def settings(run: Run) -> np.ndarray:
+def settings(run: Run) -> Tensor:
     """One record of SETTINGS."""
-    rule, task, rates = run.rules[0], run.task, run.learning_rates
-    codes = {Reinforce: 0, StraightThrough: 1, UnbiasedWeightMax: 3 if getattr(rule, "expected", False) else 2}
+    rule, task, critic, number = run.rules[0], multiplexer(run), run.critic, numbers(run)
     x = np.zeros((), SETTINGS)
     x["seed"], x["units"], x["bits"], x["steps"] = run.seed, run.hidden[0], task.bits, steps(run)
-    x["rule"] = codes.get(type(rule), 0)
+    x["rule"] = _code(rule)
     x["signed_inputs"], x["signed_rewards"] = task.encoding == "signed", task.rewards == "signed"
     x["centre_reward"] = rule.centres_reward
-    x["tanh_critic"] = run.critic is not None and run.critic.activation == "tanh"
-    x["coupling"] = _ends(getattr(rule, "coupling", 0.0))
-    x["strength"] = _ends(getattr(rule, "centring_strength", 1.0)) if rule.centres_activity else 0.0
-    x["rate_hidden"], x["rate_output"] = _ends(rates[0]), _ends(rates[1])
-    x["rate_critic"] = _ends(rates[2]) if run.critic else 0.0  # a critic of zeros that never learns is none
-    x["decay"] = getattr(rule, "trace_decay", 0.0)
+    x["tanh_critic"] = critic is not None and critic.activation == "tanh"
+    x["coupling"], x["decay"] = number.coupling, number.trace_decay
+    x["strength"] = number.strength if rule.centres_activity else 0.0
+    x["rate_hidden"], x["rate_output"] = number.rate_hidden, number.rate_output
+    x["rate_critic"] = number.rate_critic if critic else 0.0  # a critic of zeros that never learns is none
     return x
 
 
-def _ends(x: Any) -> tuple[Any, Any]:
-    return (x.start, x.stop) if isinstance(x, Linear) else (x, x)
+def _code(rule: Rule) -> int:
+    """Which of the independent family, as layout.cuh counts them."""
+    if isinstance(rule, UnbiasedWeightMax):
+        return 3 if rule.expected else 2
+    return 1 if isinstance(rule, StraightThrough) else 0
 
 
-def _places(run: Run) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Where the parameters are in a run's vector, in the order of their tree: those of matrices, then the others."""
+def _places(run: Run) -> list[tuple[Tensor, bool]]:
+    """Where each parameter is in a run's vector, in the order of their tree, and whether it is stored as halves."""
     D, N, U = run.task.size, run.hidden[0], padded(run)
-    C = run.critic.width if run.critic else 0
     V = INPUTS * U
     out = V + INPUTS * CRITIC
-    critic = out + U
-    last = critic + CRITIC
-    rows, units, hidden = np.arange(D)[:, None], np.arange(N), np.arange(C)
-    matrices = [rows * U + units, BIAS * U + units]
+    of_critic = out + U
+    last = of_critic + CRITIC
+    rows, units = np.arange(D)[:, None], np.arange(N)
+    places = [(rows * U + units, True), (BIAS * U + units, True)]
     if family(run) != "independent":
-        matrices.append(last + 2 + units[:, None] * U + units)
-    others = [(out + units)[:, None], np.array([last])]
+        places.append((last + 2 + units[:, None] * U + units, True))
+    places += [((out + units)[:, None], False), (np.array([last]), False)]
     if run.critic:
-        matrices += [V + rows * CRITIC + hidden, V + BIAS * CRITIC + hidden]
-        others += [(critic + hidden)[:, None], np.array([last + 1])]
-    return matrices, others
+        hidden = np.arange(run.critic.widths[0])
+        places += [(V + rows * CRITIC + hidden, True), (V + BIAS * CRITIC + hidden, True)]
+        places += [((of_critic + hidden)[:, None], False), (np.array([last + 1]), False)]
+    return places
 
 
-def _leaves(run: Run, matrices: list[Any], others: list[Any]) -> list[Any]:
-    """Both lists in the order of the tree: hidden layer, output, critic's hidden layer, critic's output."""
-    critic = 2 if run.critic else 0
-    split = len(matrices) - critic
-    return [*matrices[:split], *others[:2], *matrices[split:], *others[2:]]
-
-
-def pack(run: Run, params: network.Params, length: int) -> np.ndarray:
+def pack(run: Run, params: Params, length: int) -> Tensor:
     """Words [length]: numbers of matrices as their two half-precision parts, the others as floats."""
-    matrices, others = _places(run)
     words = np.zeros(length, np.uint32)
-    coded = {id(place) for place in matrices}
-    for place, leaf in zip(_leaves(run, matrices, others), jax.tree.leaves(params), strict=True):
+    for (place, halves), leaf in zip(_places(run), jax.tree.leaves(params), strict=True):
         x = np.asarray(leaf, np.float32)
-        words[place] = _halves(x) if id(place) in coded else x.view(np.uint32)
+        words[place] = _halves(x) if halves else x.view(np.uint32)
     return words
 
 
-def unpack(run: Run, words: np.ndarray, structure: Any) -> network.Params:
-    matrices, others = _places(run)
-    values = [_whole(words[place]) for place in matrices], [words[place].view(np.float32) for place in others]
-    return jax.tree.unflatten(structure, _leaves(run, *values))
+def unpack(run: Run, words: Tensor, structure: Any) -> Params:
+    leaves = [_whole(words[place]) if halves else words[place].view(np.float32) for place, halves in _places(run)]
+    return jax.tree.unflatten(structure, leaves)
 
 
 def structure(run: Run) -> Any:
     """The tree that the parameters of a run make."""
-    return jax.tree.structure(jax.eval_shape(lambda: network.init(run)))
+    return jax.tree.structure(jax.eval_shape(run.init))
 
 
-def _halves(x: np.ndarray) -> np.ndarray:
+def _halves(x: Tensor) -> Tensor:
     high = np.clip(x, -LARGEST_HALF, LARGEST_HALF).astype(np.float16)
     low = (x - high.astype(np.float32)).astype(np.float16)
     return high.view(np.uint16).astype(np.uint32) | low.view(np.uint16).astype(np.uint32) << 16
 
 
-def _whole(words: np.ndarray) -> np.ndarray:
+def _whole(words: Tensor) -> Tensor:
     high, low = (half.astype(np.uint16).view(np.float16).astype(np.float32) for half in (words & 0xFFFF, words >> 16))
     return high + low

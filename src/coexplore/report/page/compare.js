@@ -6,7 +6,11 @@ function compare() {
   const state = remembered("compare", () => ({ chosen: usual(), against: null, window: "all", filter: "", band: "interval", hidden: new Set() }));
   const section = el("section", { id: "compare", "aria-labelledby": "compare-title" }, el("h2", { id: "compare-title" }, "Compare"));
   if (!data.settings.length) return section;
-  const chosen = () => state.chosen.filter((label) => settingOf(label)).map((label, i, all) => curve(settingOf(label), { look: looks(all.length, 0)[i] }));
+  const chosen = () => {
+    const settings = state.chosen.map(settingOf).filter(Boolean);
+    const looked = looks(settings.map((one) => one.rule));
+    return settings.map((one, i) => curve(one, { look: looked[i] }));
+  };
   const chart = new Chart({
     name: "compare", option: () => curvesOption(chosen(), state), summary: () => curvesSummary(chosen()), points: () => curvesPoints(chosen()),
     label: () => `Learning curves of ${state.chosen.join(", ")}`,

@@ -45,7 +45,7 @@ function relegend(make) {
 }
 
 function figureLines(figure) {
-  const looked = looks(figure.lines.length, figure.ordered);
+  const looked = looks(figure.lines.map((line) => line.rule), figure.ordered);
   return figure.lines.map((line, i) => {
     const look = looked[i];
     if (figure.kind in BY_KIND) return { ...line, look, i };

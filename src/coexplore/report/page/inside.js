@@ -38,7 +38,7 @@ const heat = (name, title, rows, about) => new Chart({
 // Several lines over the training, each by its name.
 function linesChart(name, title, unit, lines, x) {
   const names = Object.keys(lines);
-  const drawn = () => looks(names.length, 0);
+  const drawn = () => looks(names.map(() => null));
   return new Chart({
     name, title,
     option: () => ({
@@ -59,7 +59,8 @@ function energyChart(energy, when, state, again) {
   const { mean, sd, paths } = energy[when][state.input];
   const title = `Energy along the sampling steps, ${when} learning`;
   const steps = mean.map((_, t) => t);
-  const colour = () => palette()[when === "before" ? 5 : 1];
+  const look = data.palette.rules[when === "before" ? "map-prop" : "recurrent"];
+  const colour = () => theme.dark ? look.dark : look.colour;
   const line = () => ({ label: "mean of 64 draws", look: { colour: colour(), dash: "solid", symbol: "circle" }, x: steps, mean });
   const chart = new Chart({
     name: `energy-${when}`, title,

@@ -1,14 +1,11 @@
 // How lines are told apart: by colour, by dashes and by markers, so that grey will do as well.
 
-// Okabe and Ito's colours, told apart with any kind of colour vision; a little lighter in the dark.
-const OKABE_ITO = {
-  light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"],
-  dark: ["#3D9FE0", "#F0793B", "#2DBE93", "#DD92BC", "#F0B433", "#8CD0F5"],
-};
-const palette = () => OKABE_ITO[theme.dark ? "dark" : "light"];
+// A rule looks the same here and in the pictures: the palette comes with the data (results/palette.py).
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
-const DASHES = ["solid", "dashed", [10, 3, 2, 3], "dotted"];
-const SYMBOLS = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
+const DASHES = { "-": "solid", "--": "dashed", "-.": [10, 3, 2, 3], ":": "dotted" };
+const SYMBOLS = {
+  o: "circle", s: "rect", "^": "triangle", D: "diamond", v: "emptyTriangle", P: "emptyCircle", X: "emptyRect", "*": "emptyDiamond", "<": "pin", ">": "arrow",
+};
 
 function mixed(a, b, share) {
   const part = (text, i) => parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
@@ -22,14 +19,33 @@ function viridis(share) {
 }
 
 // The first `ordered` are values of one setting: the larger, the further from the page's colour.
-function looks(count, ordered) {
-  const others = ordered ? [palette()[1], palette()[3]] : palette();
-  return Array.from({ length: count }, (_, i) => {
+function shades(ordered) {
+  const [dashes, symbols] = [Object.values(DASHES), Object.values(SYMBOLS)];
+  return Array.from({ length: ordered }, (_, i) => {
     const share = ordered > 1 ? i / (ordered - 1) : 1;
-    const shade = theme.dark ? 0.3 + 0.65 * share : 0.82 * (1 - share);
-    const own = others[(i - Math.max(ordered, 0)) % others.length];
-    const spare = theme.dark ? "#f0f0f0" : "#111111";
-    const colour = i < ordered ? viridis(shade) : ordered === 0 && i % 7 === 6 ? spare : own;
-    return { colour, dash: DASHES[i % DASHES.length], symbol: SYMBOLS[i % SYMBOLS.length] };
+    const colour = viridis(theme.dark ? 0.3 + 0.65 * share : 0.82 * (1 - share));
+    return { colour, dash: dashes[i % dashes.length], symbol: symbols[i % symbols.length] };
   });
+}
+
+// A look for each line by its rule. Lines of one rule share its colour, and differ in dash and marker; where there is one
+// rule only, colours tell its lines apart.
+function looks(rules, ordered = 0) {
+  const { rules: known, spare } = data.palette;
+  const rest = rules.slice(ordered);
+  const several = [...Object.values(known), ...spare.slice(0, 2)];
+  const alone = new Set(rest).size === 1 && rest.length > 1;
+  const strangers = [...new Set(rest.filter((rule) => !(rule in known)))];
+  const seen = {};
+  return [...shades(ordered), ...rest.map((rule, i) => {
+    const own = known[rule] ?? spare[strangers.indexOf(rule) % spare.length];
+    const { colour, dark, dash, marker } = alone ? several[i % several.length] : own;
+    const variant = alone ? 0 : (seen[rule] = (seen[rule] ?? -1) + 1);
+    return { colour: theme.dark ? dark : colour, dash: later(DASHES, dash, variant), symbol: later(SYMBOLS, marker, variant) };
+  })];
+}
+
+function later(names, first, steps) {
+  const all = Object.keys(names);
+  return names[all[(all.indexOf(first) + steps) % all.length]];
 }

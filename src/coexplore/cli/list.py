@@ -1,0 +1,38 @@
+"""`coexplore list`: rules, tasks, engines and figures, a line for each."""
+
+from collections.abc import Iterable
+
+from coexplore import engines, rules
+from coexplore.cli.parser import Parser
+from coexplore.paper.figures import FIGURES
+from coexplore.settings import FieldError
+from coexplore.tasks.registry import TASKS
+
+
+def list_command(words: list[str]) -> int:
+    Parser("list", "Rules, tasks, engines and figures.").read(words)
+    things: dict[str, Iterable[str]] = {
+        "rules": rules.known(),
+        "tasks": TASKS,
+        "engines": engines.NAMES,
+        "figures": FIGURES,
+    }
+    for heading, names in things.items():
+        print(heading)
+        for name in names:
+            print(f"  {name:<21}{_title(heading, name)}")
+    print("docs/rules/NAME.md has a page on each rule of ours")
+    return 0
+
+
+def _title(heading: str, name: str) -> str:
+    if heading == "engines":
+        engine = engines.find(name)
+        why = engine.missing()
+        return f"missing: {why}" if why else engine.title
+    if heading == "figures":
+        return FIGURES[name].title + (" (ours)" if FIGURES[name].ours else "")
+    try:
+        return TASKS[name].title if heading == "tasks" else rules.find(name).title
+    except FieldError as error:  # a plug-in that cannot be loaded
+        return str(error)

@@ -1,0 +1,55 @@
+"""What commands do with runs: read those of a store, or train some, and tell of everything that went wrong."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from coexplore import engines, rules
+from coexplore.engines.base import NO_GPU
+from coexplore.run import Result, Run, select
+from coexplore.store import StoreError, read
+from coexplore.study import Interrupted, Study, study
+
+
+def chosen_results(options: dict[str, Any]) -> list[Result]:
+    """The chosen results of the store; a line on standard error for each file that cannot be used."""
+    for term in filter(None, options["select"].split(",")):
+        name, _, value = term.partition("=")
+        if name == "rule":
+            for each in value.split("+"):  # of a layer each
+                rules.find(each)  # named by the user, so its plug-in may be loaded
+    results, problems = read(options["store"])
+    for problem in problems:
+        print(f"coexplore: {problem}", file=sys.stderr)
+    chosen = select(results, options["select"])
+    if not chosen:
+        raise StoreError(f"select: none of the {len(results)} runs in {options['store']} is {options['select']!r}")
+    return chosen
+
+
+def train_all(runs: list[Run], options: dict[str, Any], store: Path | None) -> Study | None:
+    """Train, and tell of everything that went wrong; None if it was interrupted."""
+    if options["engine"] == "auto":
+        _say_what_is_missing()
+    try:
+        done = study(runs, options["engine"], threads=options["threads"], store=store)
+    except Interrupted as stopped:
+        kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
+        message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
+        print(f"coexplore: {message}", file=sys.stderr)
+        return None
+    for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
+        print(f"coexplore: {line}", file=sys.stderr)
+    if collapsed := sum(result.collapsed for result in done.results):
+        print(
+            f"coexplore: {collapsed} of {len(done.results)} runs collapsed (a layer frozen, the reward at chance)",
+            file=sys.stderr,
+        )
+    return done
+
+
+def _say_what_is_missing() -> None:
+    for name in engines.NAMES:
+        why = engines.find(name).missing()
+        if why and why != NO_GPU:  # a machine without a GPU lacks nothing
+            print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)

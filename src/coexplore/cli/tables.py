@@ -1,0 +1,54 @@
+"""Results on a terminal, and as plain data for scripts."""
+
+import math
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from coexplore.results.stats import summary
+from coexplore.run import Result, by_setting, command, labels
+
+
+def console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def result_table(results: list[Result]) -> Table:
+    """A line for each setting."""
+    settings = by_setting(results)
+    table = Table(title="reward: mean ± sd over seeds [95 % interval of the mean]")
+    for heading in ("setting", "seeds", "first quarter", "last quarter"):
+        table.add_column(heading, justify="right" if heading == "seeds" else "left")
+    if judged := any(result.accuracy is not None for result in results):
+        table.add_column("held-out accuracy")
+    for label, same in zip(labels(list(settings)), settings.values(), strict=True):
+        first, last = summary([r.first for r in same]), summary([r.last for r in same])
+        table.add_row(label, str(len(same)), str(first), str(last), *([_accuracy(same)] if judged else []))
+    return table
+
+
+def _accuracy(same: list[Result]) -> str:
+    known = [result.accuracy for result in same if result.accuracy is not None]
+    return str(summary(known)) if known else ""
+
+
+def described(result: Result) -> dict[str, Any]:
+    """A result as JSON has it."""
+    repeat = command(result.run)
+    return {
+        "run": result.run.to_dict(),
+        "command": repeat and f"{repeat} --engine {result.engine}",
+        "digest": result.run.digest,
+        "engine": result.engine,
+        "reward": _null(result.reward),
+        "first": _null(result.first),
+        "last": _null(result.last),
+        **({} if result.accuracy is None else {"accuracy": result.accuracy}),
+        "curve": [[float(x), _null(float(r))] for x, r in zip(result.episodes, result.curve, strict=True)],
+    }
+
+
+def _null(x: float) -> float | None:
+    return x if math.isfinite(x) else None

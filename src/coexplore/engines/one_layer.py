@@ -1,0 +1,66 @@
+"""The network that cpu and cuda train: one hidden layer of binary units on the multiplexer. The rest is xla's."""
+
+from typing import NamedTuple
+
+from coexplore.rules import Boltzmann, StraightThrough
+from coexplore.rules.boltzmann import Chains
+from coexplore.rules.chain import Synchronous
+from coexplore.run.run import Run
+from coexplore.settings import Scalar, schedule
+from coexplore.tasks.multiplexer import Multiplexer
+
+Ends = tuple[float, float]  # of a schedule
+
+
+class Numbers(NamedTuple):
+    coupling: Ends
+    strength: Ends
+    rate_hidden: Ends
+    rate_output: Ends
+    rate_critic: Ends  # that of the output where there is no critic
+    trace_decay: float
+
+
+def refused(run: Run) -> str | None:
+    """None, or why neither of the two trains the run."""
+    rule, critic, rates = run.rules[0], run.critic, run.learning_rates[2:]
+    phases = isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity)
+    deep = critic is not None and (len(critic.widths) > 1 or critic.activation == "softplus")
+    reasons = {
+        "it trains on the multiplexer": not isinstance(run.task, Multiplexer),
+        "it takes one hidden layer": len(run.hidden) > 1,
+        "its boltzmann samples synchronously and has no negative phase": phases,
+        "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
+        "its critic has one hidden layer of relu or tanh units": deep,
+        "its critic learns at one rate": any(rate != rates[0] for rate in rates),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def multiplexer(run: Run) -> Multiplexer:
+    assert isinstance(run.task, Multiplexer)
+    return run.task
+
+
+def chain(run: Run) -> Synchronous | None:
+    """The chain by which the hidden layer draws; None for independent units."""
+    law = run.rules[0].law
+    law = law.chain if isinstance(law, Chains) else law
+    return law if isinstance(law, Synchronous) else None
+
+
+def steps(run: Run) -> int:
+    drawn = chain(run)
+    return drawn.steps if drawn else 1
+
+
+def numbers(run: Run) -> Numbers:
+    rule, drawn, rates = run.rules[0], chain(run), run.learning_rates
+    hidden, output, critic = (_ends(rate) for rate in (*rates, *rates[-1:])[:3])
+    coupling, strength = _ends(drawn.coupling if drawn else 0.0), _ends(getattr(rule, "centring_strength", 1.0))
+    return Numbers(coupling, strength, hidden, output, critic, float(getattr(rule, "trace_decay", 0.0)))
+
+
+def _ends(x: Scalar) -> Ends:
+    line = schedule(x)
+    return float(line.start), float(line.stop)

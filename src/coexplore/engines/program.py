@@ -1,0 +1,46 @@
+"""What xla and control compile: a run's numbers as leaves, so that a whole grid of them shares one compilation."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from coexplore.network import Network
+from coexplore.run.run import Run
+from coexplore.settings import Linear, schedule
+from coexplore.tasks.base import Task
+
+Tree = TypeVar("Tree")
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's
+
+# The arithmetic of one update is small: threads inside it would cost more than they give.
+OPTIONS = {"xla_cpu_multi_thread_eigen": False}
+
+
+class Program(eqx.Module):
+    """What a compiled update needs to know of a run: its numbers, each as a schedule, are leaves."""
+
+    network: Network
+    task: Any
+    rates: Any
+    batch: int = eqx.field(static=True)
+
+
+def program(run: Run, task: Task | None = None) -> Program:
+    """Of the run; with a task in place of its own, where what is compiled should not depend on all of it."""
+    numbers = (run.network, task or run.task, run.learning_rates)
+    network, task, rates = jax.tree.map(schedule, numbers, is_leaf=lambda x: isinstance(x, Linear))
+    return Program(network, task, rates, run.batch)
+
+
+def stack(trees: Sequence[Tree]) -> Tree:
+    """One tree for a group, numbers along a first axis."""
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves), jnp.float32), *trees)
+
+
+def padded(group: Sequence[Tree], width: int) -> list[Tree]:
+    """The group filled up to a width with copies of its last: the low bits of a result depend on the width."""
+    return [*group, *[group[-1]] * (width - len(group))]

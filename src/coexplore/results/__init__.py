@@ -1,0 +1,1 @@
+"""What to make of results: statistics over seeds, pictures, tables."""

@@ -1,0 +1,79 @@
+"""How a rule looks and what it is called, in every picture and in the report.
+
+Okabe and Ito's colours, told apart with any kind of colour vision; what a colour tells, a dash, a marker and a hatch
+tell too, so that grey will do as well.
+"""
+
+import collections
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coexplore.rules import BUILT_IN
+
+
+class Look(NamedTuple):
+    colour: str
+    dark: str  # the same on a dark page
+    dash: str  # as matplotlib writes it
+    marker: str  # likewise
+    hatch: str
+
+
+RULES = {
+    "boltzmann": Look("#0072B2", "#3D9FE0", "-", "o", ""),
+    "recurrent": Look("#D55E00", "#F0793B", "--", "s", "///"),
+    "reinforce": Look("#009E73", "#2DBE93", "-.", "^", "..."),
+    "unbiased-weight-max": Look("#CC79A7", "#DD92BC", ":", "D", "\\\\\\"),
+    "ste": Look("#E69F00", "#F0B433", "-", "v", "xxx"),
+    "map-prop": Look("#56B4E9", "#8CD0F5", "--", "P", "---"),
+    "weight-max": Look("#000000", "#F0F0F0", "-.", "X", "|||"),
+    "backprop": Look("#8C8C8C", "#A8A8A8", ":", "*", "+++"),
+}
+SPARE = [  # for rules of somebody's own, and for whatever else must be told apart
+    Look("#8C510A", "#C98B45", "-", "<", "\\\\"),
+    Look("#6A3D9A", "#A98BD0", "--", ">", "//"),
+    *RULES.values(),
+]
+DASHES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+SHORT = {
+    "boltzmann": "Algorithm 1",
+    "recurrent": "Algorithm 2",
+    "reinforce": "REINFORCE",
+    "ste": "STE backprop",
+    "weight-max": "Weight Max",
+    "unbiased-weight-max": "unbiased Weight Max",
+    "map-prop": "MAP propagation",
+    "backprop": "plain backprop",
+}
+
+
+def both_names(rule: str) -> str:
+    """ "Algorithm 1 · boltzmann": what the paper calls it and what the command line does."""
+    return f"{SHORT[rule]} · {rule}" if rule in SHORT else rule
+
+
+def legend(label: str, rule: str) -> str:
+    """What a line is called: both names where it is the rule itself, else its own."""
+    return both_names(rule) if label in (rule, SHORT.get(rule)) else label
+
+
+def looks(rules: Sequence[str]) -> list[Look]:
+    """A look for each line of a picture, by its rule. Lines of one rule share its colour and differ in dash and marker;
+    where a picture has one rule only, colours tell its lines apart."""
+    if len(set(rules)) == 1 and len(rules) > 1:
+        several = [*RULES.values(), *SPARE[:2]]
+        return [several[i % len(several)] for i in range(len(rules))]
+    strangers = list(dict.fromkeys(rule for rule in rules if rule not in BUILT_IN))
+    seen: collections.Counter[str] = collections.Counter()
+    chosen = []
+    for rule in rules:
+        look = RULES[rule] if rule in RULES else SPARE[strangers.index(rule) % len(SPARE)]
+        chosen.append(_variant(look, seen[rule]))
+        seen[rule] += 1
+    return chosen
+
+
+def _variant(look: Look, i: int) -> Look:
+    dash = DASHES[(DASHES.index(look.dash) + i) % len(DASHES)]
+    marker = MARKERS[(MARKERS.index(look.marker) + i) % len(MARKERS)] if look.marker in MARKERS else look.marker
+    return look._replace(dash=dash, marker=marker)

@@ -1,0 +1,201 @@
+"""Pictures of results: learning curves, bars over sizes, reward against a setting or against compute.
+
+A picture can be drawn again with not a byte different. How a rule looks is in palette.py.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from coexplore.results.palette import DASHES, MARKERS, Look, both_names, legend, looks
+from coexplore.results.stats import Summary
+from coexplore.run import Result, by_setting, labels, thinned
+
+LOOK: Any = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 11,
+    "hatch.linewidth": 0.6,
+    "svg.hashsalt": "coexplore",
+}
+
+
+class Line(NamedTuple):
+    """How one line is drawn; `label` is its name in the data, `legend` what a reader sees."""
+
+    label: str
+    legend: str
+    look: Look
+
+
+def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
+    """Learning curves: the mean over seeds of each setting, the band one standard deviation. Saved if given a path."""
+    settings = by_setting(results)
+    named = dict(zip(labels(list(settings), both_names), settings.values(), strict=True))
+    figure, (axes,) = panels(1)
+    with mpl.rc_context(LOOK):
+        curves(axes, named, lines({label: rule_of(same) for label, same in named.items()}))
+        axes.set_title(caption(settings.values()), size=10)
+    if path is not None:
+        save(figure, Path(path))
+    return figure
+
+
+def panels(count: int, width: float = 8.0) -> tuple[Figure, list[Any]]:
+    with mpl.rc_context(LOOK):
+        figure = Figure(figsize=(width if count == 1 else 6.4 * count, 4.8), layout="constrained")
+        axes = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+    for panel in axes:
+        panel.grid(alpha=0.25)
+        panel.set_axisbelow(True)
+    axes[0].set_ylabel("reward")
+    return figure, list(axes)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """In the format that the name ends in; an SVG carries neither a date nor random names."""
+    with mpl.rc_context(LOOK):
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def caption(groups: Iterable[Sequence[Result]], bands: bool = True) -> str:
+    """What a reader must know of the numbers: how many seeds, and how many runs collapsed."""
+    groups = list(groups)
+    counts = sorted({len(same) for same in groups})
+    seeds = f"mean{' ± sd' * bands} over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
+    collapsed = sum(result.collapsed for same in groups for result in same)
+    return seeds + (f" · {collapsed} of {sum(map(len, groups))} runs collapsed" if collapsed else "")
+
+
+def rule_of(results: Sequence[Result]) -> str:
+    """The rule of their first layer."""
+    return results[0].run.rules[0].name
+
+
+def lines(rules: Mapping[str, str], ordered: int = 0) -> list[Line]:
+    """A line for each label, looking like its rule. The first `ordered` are values of one setting: from light to dark,
+    so that the order can be seen without the legend and in grey."""
+    shades = mpl.colormaps["viridis_r"](np.linspace(0.08, 1.0, max(ordered, 1)))
+    names, others = list(rules), looks(list(rules.values())[ordered:])
+    made = []
+    for i, name in enumerate(names[:ordered]):
+        colour = mpl.colors.to_hex(shades[i])
+        look = Look(colour, colour, DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)], "")
+        made.append(Line(name, name, look))
+    rest = zip(names[ordered:], others, strict=True)
+    return [*made, *(Line(name, legend(name, rules[name]), look) for name, look in rest)]
+
+
+def curves(
+    axes: Any,
+    groups: Mapping[str, Sequence[Result]],
+    lines: Sequence[Line],
+    draws: Callable[[Result], int] | None = None,
+    bands: bool = True,
+) -> None:
+    """Reward against episodes; against draws of the hidden layer (on a logarithmic axis) if told how many of them a
+    result makes per episode. `bands` are one standard deviation wide."""
+    for i, line in enumerate(lines):
+        same = groups[line.label]
+        x, values = thinned([result.curve for result in same], same[0].run.episodes)
+        x = x * draws(same[0]) if draws else x
+        mean, apart = values.mean(axis=0), {"markevery": (i * 12 % 25, 25), "markersize": 5}
+        axes.plot(x, mean, **_stroke(line), **apart)
+        if bands and len(same) > 1:
+            sd = values.std(axis=0, ddof=1)
+            axes.fill_between(x, mean - sd, mean + sd, color=line.look.colour, alpha=0.12, linewidth=0)
+    if draws:
+        axes.set_xscale("log")
+    axes.set_xlabel("draws of the hidden layer" if draws else "episodes")
+    axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
+    add_legend(axes, len(lines))
+
+
+def _stroke(line: Line) -> dict[str, Any]:
+    look = line.look
+    return {
+        "color": look.colour, "linestyle": look.dash, "marker": look.marker, "label": line.legend, "linewidth": 1.6
+    }  # fmt: skip
+
+
+def sweep(axes: Any, places: Mapping[str, Mapping[float | int, Summary]], lines: Sequence[Line], label: str) -> None:
+    """Reward against a setting, error bars one standard deviation; what has one place only is a level."""
+    ticks = sorted({x for found in places.values() for x in found})
+    for line in lines:
+        found = places[line.label]
+        if len(found) == 1:
+            axes.axhline(next(iter(found.values())).mean, **(_stroke(line) | {"marker": None}))
+            continue
+        at = [ticks.index(x) for x in found]  # evenly apart: the small values are where things happen
+        means, sds = [s.mean for s in found.values()], [np.nan_to_num(s.sd) for s in found.values()]
+        axes.errorbar(at, means, sds, capsize=3, **_stroke(line))
+    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_xlabel(label)
+    add_legend(axes, len(lines))
+
+
+def bars(
+    axes: Any,
+    places: Mapping[str, Mapping[float | int, Summary]],
+    lines: Sequence[Line],
+    notes: Mapping[str, Mapping[float | int, str]],
+    label: str = "N, hidden units",
+) -> None:
+    """Groups of bars, one bar for each line in each group, error bars one standard deviation; a note stands on its
+    bar."""
+    ticks = list(next(iter(places.values())))
+    width = 0.86 / len(lines)
+    for i, line in enumerate(lines):
+        found = places[line.label]
+        at = np.arange(len(ticks)) + (i - (len(lines) - 1) / 2) * width
+        means, sds = [found[x].mean for x in ticks], [np.nan_to_num(found[x].sd) for x in ticks]
+        axes.bar(at, means, width, yerr=sds, capsize=2, error_kw={"linewidth": 1}, **_face(line))
+        for x, mean, sd, tick in zip(at, means, sds, ticks, strict=True):
+            note = notes.get(line.label, {}).get(tick, "")
+            axes.annotate(note, (x, max(mean, 0) + sd), (0, 3), textcoords="offset points", **NOTE)
+    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_xlabel(label)
+    axes.margins(x=0.02, y=0.2)  # room for the notes
+    axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def _face(line: Line) -> dict[str, Any]:
+    return {"color": line.look.colour, "hatch": line.look.hatch, "edgecolor": "white", "label": line.legend}
+
+
+def intervals(axes: Any, places: Mapping[str, Mapping[str, Summary]]) -> None:
+    """A group of bars for each thing compared, one bar for each name, error bars the 95 % interval of the mean."""
+    ticks = list(dict.fromkeys(tick for found in places.values() for tick in found))
+    width = 0.8 / len(places)
+    for i, (name, found) in enumerate(places.items()):
+        at = [ticks.index(tick) + (i - (len(places) - 1) / 2) * width for tick in found]
+        means = [value.mean for value in found.values()]
+        halves = [np.nan_to_num((value.high - value.low) / 2) for value in found.values()]
+        face = {"color": ["#4D4D4D", "#B3B3B3"][i % 2], "hatch": ["", "///"][i % 2], "edgecolor": "white"}
+        axes.bar(at, means, width, yerr=halves, label=name, capsize=3, error_kw={"linewidth": 1}, **face)
+    axes.set_xticks(range(len(ticks)), map(both_names, ticks), rotation=30, ha="right")
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def traces(axes: Any, groups: Mapping[str, Mapping[str, Any]], lines: Sequence[Line]) -> None:
+    """The mean over seeds of y [seeds, K] against x [K] for each name, the band one standard deviation."""
+    for line in lines:
+        x, y = groups[line.label]["x"], groups[line.label]["y"]
+        mean, sd = y.mean(axis=0), y.std(axis=0, ddof=1 if len(y) > 1 else 0)
+        axes.plot(x, mean, markevery=4, markersize=4, **_stroke(line))
+        axes.fill_between(x, mean - sd, mean + sd, color=line.look.colour, alpha=0.12, linewidth=0)
+    axes.set_xlabel("episodes")
+    axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
+    add_legend(axes, len(lines))
+
+
+NOTE = {"ha": "center", "va": "bottom", "size": 7, "rotation": 90}
+
+
+def add_legend(axes: Any, count: int) -> None:
+    beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if count > 5 else {}
+    axes.legend(frameon=False, fontsize=9, handlelength=3, **beside)

@@ -1,0 +1,170 @@
+"""How a layer draws. What it learns from its draws is the rule's affair.
+
+    Bernoulli   H ~ Ber(σ(d))                            binary units that explore independently
+    Softmax     P(a) = e^(d_a / τ) / Σ e^(d / τ)         one action of several; the first one's d is fixed at 0
+    Gaussian    A ~ Normal(d, v)                         actions that are numbers
+
+d = Wᵀx + b is the drive. All three can draw the action: an output learns by δ ∇ log P(A | H), which is its score in d.
+Laws that only one rule has stand in that rule's file; the chain of Algorithms 1 and 2 is in chain.py.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from coexplore import units
+from coexplore.settings import Scalar
+from coexplore.units import Affine, drive, glorot
+
+
+class AbstractActivity(eqx.Module):
+    """What a layer did: `h` goes up, `draws` are the random numbers behind it; a law adds what credit needs."""
+
+    h: eqx.AbstractVar[Float[Array, "B N"]]
+    draws: eqx.AbstractVar[Any]
+
+
+class Activity(AbstractActivity):
+    """One draw of a layer (from one number per unit, or one for all), and nothing more to remember."""
+
+    h: Float[Array, "B N"]
+    draws: Float[Array, "1 B #N"]
+
+
+class Law(eqx.Module):
+    """Numbers are leaves, structure is static, as in the rule that it belongs to."""
+
+    @abstractmethod
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Any:
+        """The layer's parameters before learning."""
+
+    @abstractmethod
+    def explore(self, params: Any, x: Float[Array, "B D"], key: Key[Array, ""]) -> Any:
+        """Draw the layer's activity given its input: an `AbstractActivity`."""
+
+    @abstractmethod
+    def log_probability(self, params: Any, d: Float[Array, "B N"], activity: Any) -> Float[Array, " B"]:
+        """log Pr(all that the layer drew | its drive Wᵀx + b were d)."""
+
+    @property
+    def passes(self) -> int:
+        """How often the layer is drawn per episode."""
+        return 1
+
+    # Where values may move once the action is known (`network.relax`) a law says how often, how far, and where it then
+    # stands. Most laws have nothing to say: what they drew stays as it is.
+    @property
+    def relax_steps(self) -> int:
+        return 0
+
+    @property
+    def relax_rate(self) -> Scalar:
+        """What the slope of the log-probability counts for in a step."""
+        return 0.0
+
+    def settled(self, params: Any, x: Float[Array, "B D"], h: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """Where the layer stands if its values were moved to h and those below it to x."""
+        return h
+
+
+class Output(Law):
+    """A law that can draw the action."""
+
+    @abstractmethod
+    def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
+        """δ ∂ log P(h) / ∂d."""
+
+    @abstractmethod
+    def action(self, h: Float[Array, "B N"]) -> Array:
+        """A, from what the units drew: whole numbers [B] where it is a choice, else numbers [B, N]."""
+
+
+class Bernoulli(Output):
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
+        return glorot(D, N, key)
+
+    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
+        p = units.probability(drive(params, x))
+        u = jax.random.uniform(key, (1, *p.shape), p.dtype)
+        return Activity(h=units.draw(p, u[0]), draws=u)
+
+    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
+        return units.log_probability(activity.h, d).sum(axis=1)
+
+    def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
+        return delta * (h - units.probability(d))
+
+    def action(self, h: Float[Array, "B N"]) -> Int[Array, " B"]:
+        return chosen(h)
+
+
+class Softmax(Output):
+    """H has one bit per action but the first; with two actions it is a Bernoulli unit."""
+
+    temperature: Scalar = 1.0
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
+        return glorot(D, N, key)
+
+    def probabilities(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """Of every action but the first."""
+        return jax.nn.softmax(_with_first(d / self.temperature), axis=1)[:, 1:]
+
+    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
+        p = self.probabilities(drive(params, x))
+        u = jax.random.uniform(key, (1, p.shape[0], 1), p.dtype)
+        below = jnp.cumsum(p, axis=1)  # u falls into action i's stretch: Σ_{j<i} p_j ≤ u < Σ_{j≤i} p_j
+        return Activity(h=((u[0] >= below - p) & (u[0] < below)).astype(p.dtype), draws=u)
+
+    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
+        logits = d / self.temperature
+        return (activity.h * logits).sum(axis=1) - jax.nn.logsumexp(_with_first(logits), axis=1)
+
+    def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
+        return delta * (h - self.probabilities(d)) / self.temperature
+
+    def action(self, h: Float[Array, "B N"]) -> Int[Array, " B"]:
+        return chosen(h)
+
+    def likeliest(self, d: Float[Array, "B N"]) -> Int[Array, " B"]:
+        """The most probable action."""
+        return jnp.argmax(_with_first(d), axis=1)
+
+
+class Gaussian(Output):
+    variance: Scalar = 1.0
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
+        return glorot(D, N, key)
+
+    def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
+        return noisy(drive(params, x), self.variance, key)
+
+    def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
+        """Up to the density's constant, which moves nothing."""
+        return -((activity.h - d) ** 2).sum(axis=1) / (2 * self.variance)
+
+    def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
+        return delta * (h - d) / self.variance
+
+    def action(self, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        return h
+
+
+def noisy(mu: Float[Array, "B N"], variance: Scalar, key: Key[Array, ""]) -> Activity:
+    """H ~ Normal(μ, v)."""
+    noise = jax.random.normal(key, (1, *mu.shape), mu.dtype)
+    return Activity(h=mu + variance**0.5 * noise[0], draws=noise)
+
+
+def chosen(h: Float[Array, "B N"]) -> Int[Array, " B"]:
+    """Which one of the choices the bits say: the first where all are 0."""
+    return h.astype(jnp.int32) @ jnp.arange(1, h.shape[1] + 1, dtype=jnp.int32)
+
+
+def _with_first(logits: Float[Array, "B N"]) -> Float[Array, "B N+1"]:
+    return jnp.pad(logits, ((0, 0), (1, 0)))

@@ -1,0 +1,27 @@
+"""One training run: its description (Run), what it leaves behind (Result), and its settings by name."""
+
+from coexplore.run.curve import bin_sizes, bins, thinned
+from coexplore.run.names import change, dashed, flat, grid, labels
+from coexplore.run.presets import PRESETS, base
+from coexplore.run.repeat import command
+from coexplore.run.result import Result, by_setting
+from coexplore.run.run import Run
+from coexplore.run.selection import select
+
+__all__ = [
+    "PRESETS",
+    "Result",
+    "Run",
+    "base",
+    "bin_sizes",
+    "bins",
+    "by_setting",
+    "change",
+    "command",
+    "dashed",
+    "flat",
+    "grid",
+    "labels",
+    "select",
+    "thinned",
+]

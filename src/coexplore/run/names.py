@@ -1,0 +1,143 @@
+"""The settings of a run by the names that a person uses: `change`, `grid`, labels. The command line's flags are these.
+
+A rule, a task, the critic and the Run itself each declare settings; here they are all in one list.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from coexplore.critic import ACTIVATIONS, Critic
+from coexplore.rules import Rule
+from coexplore.run.kinds import Layers, TaskName
+from coexplore.run.run import BY_TASK, FLAGS, Run
+from coexplore.settings import Choice, EachLayer, Spec, refusal, specs
+from coexplore.tasks.base import Task
+from coexplore.tasks.multiplexer import Multiplexer
+
+HIDDEN = ("env",)  # a field of a task that its name says
+FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
+FIELDS = {flag: name for name, flag in FLAGS.items()}
+CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
+Names = dict[str, Spec | TaskName | Layers]
+
+
+def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multiplexer,)) -> Names:
+    """Every setting that a run of these rules and tasks may have, by its name."""
+    of_rules: dict[str, EachLayer] = {}
+    for rule in rules:
+        of_rules |= {name: of_rules.get(name, EachLayer(one)).beside(one) for name, one in specs(rule).items()}
+    names: Names = {"task": TaskName(), "layers": Layers(), **of_rules}
+    for task in tasks:
+        names |= {name: spec for name, spec in specs(task).items() if name not in HIDDEN}
+    own = {FLAGS.get(name, name): spec for name, spec in specs(Run).items()}
+    return {**names, "critic": CRITICS, "critic_width": specs(Critic)["width"], **own}
+
+
+def settings_of(run: Run) -> Names:
+    return settings(map(type, run.rules), [type(run.task)])
+
+
+def flat(run: Run) -> dict[str, str]:
+    """The run's settings by name, values as the command line writes them."""
+    values: dict[str, object] = {"task": run.task}
+    if len({rule.name for rule in run.rules}) > 1:
+        values["layers"] = run.rules
+    for name in dict.fromkeys(name for rule in run.rules for name in specs(rule)):
+        values[name] = _joined([getattr(rule, name) for rule in run.rules if name in specs(rule)])
+    values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in HIDDEN}
+    values["critic"] = run.critic.activation if run.critic else "none"
+    if run.critic:
+        values["critic_width"] = run.critic.width
+    values |= {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
+    names, rules = settings_of(run), "+".join(dict.fromkeys(rule.name for rule in run.rules))
+    return {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+
+
+def _joined(values: list[object]) -> object:
+    """The value that all layers share, or one for each."""
+    return values[0] if all(value == values[0] for value in values) else tuple(values)
+
+
+def change(run: Run, name: str, value: object) -> Run:
+    """The run with one setting changed, by its name on the command line or in Run."""
+    changes: dict[str, object] = {FIELDS.get(name, name): value}
+    if name == "critic" and isinstance(value, str):
+        CRITICS.check(name, value)
+        kept = run.critic or Critic()
+        changes = {"critic": None if value == "none" else dataclasses.replace(kept, activation=value)}
+    elif name == "critic_width":
+        if run.critic is None:
+            raise refusal(name, value, "no width where there is no critic")
+        changes = {"critic": dataclasses.replace(run.critic, width=value)}  # type: ignore[arg-type]
+    elif name == "layers":
+        changes = {"rule": Layers().check(name, value)}
+    elif name == "task":
+        by_task = {each: None for each in BY_TASK if getattr(run, each) == getattr(run.task, each)}
+        changes = {"task": TaskName().check(name, value), **by_task}
+    elif name in specs(run.task):
+        changes = {"task": dataclasses.replace(run.task, **{name: value})}
+    elif FIELDS.get(name, name) not in {f.name for f in dataclasses.fields(Run)}:
+        changes = {"rule": _changed_rules(run, name, value)}
+    return dataclasses.replace(run, **changes)  # type: ignore[arg-type]  # what does not fit is refused there
+
+
+def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:
+    """The layers' rules with one setting changed: to one value, or to one for each layer that has it."""
+    having = [i for i, rule in enumerate(run.rules) if name in specs(rule)]
+    if not having:
+        raise refusal("setting", name, f"one of {', '.join(flat(run))}", flat(run))
+    values = value if isinstance(value, tuple) else (value,) * len(having)
+    if len(values) != len(having):
+        shown = settings_of(run)[name].show(value)
+        raise refusal(name, shown, f"one value, or {len(having)}: one per layer that has it")
+    changed = list(run.rules)
+    for i, one in zip(having, values, strict=True):
+        changed[i] = dataclasses.replace(changed[i], **{name: one})
+    return tuple(changed)
+
+
+def grid(run: Run, **axes: object) -> list[Run]:
+    """Every combination: `grid(run, coupling=[0, 0.25], seed=range(5))` makes ten runs."""
+    # What decides which settings there are goes first: a rule must be in place before its coupling.
+    names = sorted(axes, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    runs = []
+    for combination in itertools.product(*(_values(axes[name]) for name in names)):
+        changed = run
+        for name, value in zip(names, combination, strict=True):
+            changed = change(changed, name, value)
+        runs.append(changed)
+    return runs
+
+
+def _values(axis: object) -> Iterable[object]:
+    return axis if isinstance(axis, list | range | np.ndarray) else [axis]
+
+
+def labels(runs: Sequence[Run], rule_name: Callable[[str], str] = str) -> list[str]:
+    """A short name for each run: its rule, as `rule_name` calls it, and the settings that tell it from others of that
+    rule."""
+    described = [flat(run) for run in runs]
+    peers: dict[str, list[dict[str, str]]] = {}
+    for values in described:
+        peers.setdefault(values["rule"], []).append(values)
+    differ = {rule: _differing(group) for rule, group in peers.items()}
+    return [
+        " ".join(
+            [rule_name(own["rule"]), *(f"{dashed(name)}={own[name]}" for name in own if name in differ[own["rule"]])]
+        )
+        for own in described
+    ]
+
+
+def _differing(group: list[dict[str, str]]) -> set[str]:
+    """Names of settings whose values differ among the runs that have them; the seed is left out."""
+    names = {name for values in group for name in values} - {"seed"}
+    return {name for name in names if len({values[name] for values in group if name in values}) > 1}
+
+
+def dashed(name: str) -> str:
+    """As the command line writes it."""
+    return name.replace("_", "-")

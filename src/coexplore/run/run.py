@@ -1,0 +1,211 @@
+"""Run: the whole description of one training run, as plain data that is checked, hashed, written and read."""
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+import json
+from collections.abc import Sequence
+
+from coexplore import network, rules
+from coexplore.critic import Critic
+from coexplore.network import Network, Params
+from coexplore.rules import Boltzmann, Rule
+from coexplore.run.parts import build_named, describe_named, differing, named
+from coexplore.settings import (
+    Count,
+    Json,
+    Rates,
+    Schedulable,
+    Spec,
+    Units,
+    Value,
+    build,
+    checked,
+    describe,
+    refusal,
+    specs,
+    unplain,
+)
+from coexplore.tasks import registry
+from coexplore.tasks.base import OneStep, Task
+from coexplore.tasks.multiplexer import Multiplexer
+
+BY_TASK = ("episodes", "batch")  # whose defaults are the task's
+FLAGS = {"hidden": "units"}  # what a field of Run is called where a person meets it, if not by its own name
+
+
+@dataclasses.dataclass(frozen=True, eq=False, init=False)
+class Run:
+    """One training run. Two Runs are equal when their digests are.
+
+    `rule` is one for all hidden layers, or one for each; `episodes` and `batch` are the task's own if not given.
+    """
+
+    rule: Rule | tuple[Rule, ...]
+    task: Task
+    critic: Critic | None
+    hidden: tuple[int, ...] = dataclasses.field(
+        metadata={"spec": Units("N, hidden units; 64-32 means two layers")},
+    )
+    episodes: int = dataclasses.field(
+        metadata={"spec": Count("how many episodes to train", low=1, high=2**31 - 1)},
+    )
+    batch: int = dataclasses.field(metadata={"spec": Count("episodes per update", low=1)})
+    learning_rate: Schedulable | tuple[Schedulable, ...] = dataclasses.field(
+        metadata={"spec": Rates("α, Adam's step size")}
+    )
+    seed: int = dataclasses.field(metadata={"spec": Count("seed of every random number", low=0, high=2**32 - 1)})
+
+    def __init__(
+        self,
+        rule: Rule | Sequence[Rule] = Boltzmann(),
+        task: Task = Multiplexer(),
+        hidden: int | Sequence[int] = (64,),
+        episodes: int | float | None = None,
+        batch: int | float | None = None,
+        learning_rate: Schedulable | Sequence[Schedulable] = 0.005,
+        critic: Critic | None = Critic(),
+        seed: int = 0,
+    ) -> None:
+        put = functools.partial(object.__setattr__, self)
+        if not isinstance(task, Task):
+            raise refusal("task", task, "a task such as Multiplexer()")
+        if not (critic is None or isinstance(critic, Critic)):
+            raise refusal("critic", critic, "a Critic() or None")
+        put("task", task)
+        put("critic", critic)
+        episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
+        given = {"hidden": hidden, "episodes": episodes, "batch": batch, "learning_rate": learning_rate, "seed": seed}
+        for name, spec in specs(Run).items():
+            put(name, spec.check(FLAGS.get(name, name), given[name]))
+        put("rule", _checked_rule(rule, self.hidden))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """What no field can tell by itself."""
+        if self.episodes % self.batch:
+            raise refusal("episodes", self.episodes, f"a multiple of the batch, {self.batch}")
+        if not isinstance(self.task, OneStep) and not all(rule.centres_reward for rule in self.rules):
+            raise refusal("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
+        if self.task.graded and (mix := _led_astray(self.rules)):
+            raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
+        layers, critic = self._parts
+        if isinstance(self.learning_rate, tuple) and len(self.learning_rate) - layers not in {min(critic, 1), critic}:
+            of = "each hidden layer, the output" + (" and the critic, or each of its layers" if critic else "")
+            counts = " or ".join(map(str, dict.fromkeys((layers + min(critic, 1), layers + critic))))
+            raise refusal("learning_rate", self.learning_rate, f"one rate, or {counts}: {of}")
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rule of each hidden layer."""
+        return self.rule if isinstance(self.rule, tuple) else (self.rule,) * len(self.hidden)
+
+    @property
+    def network(self) -> Network:
+        return Network(self.rules, self.task.output, self.critic)
+
+    def init(self) -> Params:
+        """The parameters that every engine starts from."""
+        sizes = (self.task.size, *self.hidden, self.task.outputs)
+        return network.init(self.network, sizes, network.root_keys(self.seed)[0])
+
+    @property
+    def learning_rates(self) -> tuple[Schedulable, ...]:
+        """α of each hidden layer, the output and each of the critic's layers (if there is one)."""
+        layers, critic = self._parts
+        if not isinstance(self.learning_rate, tuple):
+            return (self.learning_rate,) * (layers + critic)
+        of_layers, of_critic = self.learning_rate[:layers], self.learning_rate[layers:]
+        return of_layers + (of_critic * critic if len(of_critic) == 1 else of_critic)
+
+    @property
+    def _parts(self) -> tuple[int, int]:
+        """How many layers act, the output included, and how many the critic has."""
+        return len(self.hidden) + 1, len(self.critic.widths) + 1 if self.critic else 0
+
+    @property
+    def updates(self) -> int:
+        return self.episodes // self.batch
+
+    @functools.cached_property
+    def setting(self) -> "Run":
+        """The run with its seed left at the default: what repeats of it share."""
+        return dataclasses.replace(self, seed=0)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The full description as plain data."""
+        rule = [describe_named(r) for r in self.rule] if isinstance(self.rule, tuple) else describe_named(self.rule)
+        critic = None if self.critic is None else describe(self.critic)
+        return {"rule": rule, "task": describe_named(self.task), "critic": critic, **describe(self)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
+        """The run again. `imported_only`: a rule that nobody has imported yet is refused rather than loaded."""
+        data, find = dict(data), rules.imported if imported_only else rules.find
+        rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
+        own: dict[str, Spec] = specs(cls)
+        for name in data:
+            if name not in own:
+                raise refusal("field", name, f"fields of Run: rule, task, critic, {', '.join(own)}", own)
+        if rule is not None:
+            built = tuple(build_named(each, find) for each in (rule if isinstance(rule, list) else [rule]))
+            data["rule"] = built if isinstance(rule, list) else built[0]
+        if task is not None:
+            data["task"] = build_named(task, registry.find)
+        data["critic"] = None if critic is None else build(Critic, critic)
+        return cls(**{name: unplain(value) for name, value in data.items()})
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added
+        later changes no digest; for the same reason a default, once published, never changes."""
+        text = json.dumps(without_defaults(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+DEFAULTS: dict[str, Value | None] = {name: inspect.signature(Run).parameters[name].default for name in specs(Run)}
+
+
+def without_defaults(run: Run) -> dict[str, Json]:
+    """What the digest is made of."""
+    data = differing(run, DEFAULTS)
+    for name in BY_TASK:
+        if getattr(run, name) == getattr(run.task, name):
+            del data[name]
+    data["rule"] = [named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else named(run.rule)
+    if (task := named(run.task)) != {"name": Multiplexer.name}:
+        data["task"] = task
+    if (critic := None if run.critic is None else differing(run.critic)) != {}:
+        data["critic"] = critic
+    return data
+
+
+def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule | tuple[Rule, ...]:
+    """One rule where all layers have the same, else one for each."""
+    layers = (rule,) * len(hidden) if isinstance(rule, Rule) else rule
+    for each in layers if isinstance(layers, list | tuple) else [layers]:
+        if not isinstance(each, Rule):
+            raise refusal("rule", each, "a rule such as Boltzmann()")
+    if len(layers) != len(hidden):
+        units, names = "-".join(map(str, hidden)), ",".join(each.name for each in layers)
+        raise refusal("rule", names, f"one rule per hidden layer, of which {units} has {len(hidden)}")
+    layers = tuple(checked(each) for each in layers)
+    same = all(describe_named(each) == describe_named(layers[0]) for each in layers)
+    return layers[0] if same else layers
+
+
+def _led_astray(rules: tuple[Rule, ...]) -> str | None:
+    """Values that relax, under a layer that passes the slope of a graded reward down and does not move itself."""
+    relaxing = None
+    for rule in rules:
+        if relaxing and rule.surrogate:
+            return f"{relaxing.name} under {rule.name}"
+        relaxing = rule if rule.law.relax_steps else relaxing
+    return None

@@ -1,0 +1,61 @@
+"""What a Run is made of: fields that know what they may hold, and how they are checked, written and read.
+
+A rule, a task or a critic declares its settings with `number`, `count`, `choice` and `switch`; checks, JSON, the
+command line's flags and the help texts all follow from that one declaration.
+"""
+
+from coexplore.settings.layers import EachLayer, Rates, Units
+from coexplore.settings.records import (
+    Checked,
+    Json,
+    build,
+    checked,
+    choice,
+    count,
+    defaults,
+    describe,
+    field,
+    number,
+    plain,
+    specs,
+    switch,
+    unplain,
+)
+from coexplore.settings.refusals import FieldError, refusal
+from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end, schedule, worked_out
+from coexplore.settings.specs import Choice, Count, Number, Spec, Switch, Text, Value
+
+__all__ = [
+    "Checked",
+    "Choice",
+    "Count",
+    "EachLayer",
+    "FieldError",
+    "Json",
+    "Linear",
+    "Number",
+    "Rates",
+    "Scalar",
+    "Schedulable",
+    "Spec",
+    "Switch",
+    "Text",
+    "Units",
+    "Value",
+    "at_the_end",
+    "build",
+    "checked",
+    "choice",
+    "count",
+    "defaults",
+    "describe",
+    "field",
+    "number",
+    "plain",
+    "refusal",
+    "schedule",
+    "specs",
+    "switch",
+    "unplain",
+    "worked_out",
+]

@@ -1,0 +1,94 @@
+"""Settings that may differ from layer to layer: `64-32` units, rates of `.01/.001`, a coupling of `0.25/0.1`."""
+
+import dataclasses
+import re
+
+from coexplore.settings.refusals import FieldError, refusal
+from coexplore.settings.schedules import Schedulable
+from coexplore.settings.specs import Choice, Count, Number, Spec, Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Units:
+    """Units of each layer; with `bare`, one layer is a number and not a tuple of one."""
+
+    help: str
+    bare: bool = False
+    allowed: str = "whole numbers of at least 1, such as 64, or 64-32 for two layers"
+
+    def check(self, name: str, value: object) -> int | tuple[int, ...]:
+        layers = value if isinstance(value, tuple | list) else (value,)
+        try:
+            layers = tuple(Count("", low=1).check(name, N) for N in layers)
+        except FieldError:
+            layers = ()
+        if not layers:
+            raise refusal(name, value, self.allowed)
+        return layers[0] if self.bare and len(layers) == 1 else layers
+
+    def parse(self, name: str, text: str) -> int | tuple[int, ...]:
+        if not re.fullmatch(r"[0-9]+(-[0-9]+)*", text):
+            raise refusal(name, text, self.allowed)
+        return self.check(name, [int(N) for N in text.split("-")])
+
+    def show(self, value: object) -> str:
+        return "-".join(map(str, value if isinstance(value, tuple) else (value,)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """One learning rate, or one for each hidden layer, the output and (where there is one) the critic or its layers."""
+
+    help: str
+    one: Number = Number("", low=0.0, open_low=True, schedule=True)
+
+    @property
+    def allowed(self) -> str:
+        return self.one.allowed + ", or one for each part of the network as .01/.001/.0001"
+
+    def check(self, name: str, value: object) -> Schedulable | tuple[Schedulable, ...]:
+        rates = value if isinstance(value, tuple | list) and value else (value,)
+        try:
+            rates = tuple(self.one.check(name, rate) for rate in rates)
+        except FieldError:
+            raise refusal(name, value, self.allowed) from None
+        return rates[0] if len(rates) == 1 else rates
+
+    def parse(self, name: str, text: str) -> Schedulable | tuple[Schedulable, ...]:
+        return self.check(name, [self.one.parse(name, part) for part in text.split("/")])
+
+    def show(self, value: object) -> str:
+        return "/".join(map(self.one.show, value if isinstance(value, tuple) else (value,)))
+
+
+@dataclasses.dataclass(frozen=True)
+class EachLayer:
+    """A rule's setting: one value, or one for each of the layers whose rule has it."""
+
+    one: Spec
+
+    @property
+    def help(self) -> str:
+        return self.one.help
+
+    @property
+    def allowed(self) -> str:
+        return self.one.allowed
+
+    def beside(self, other: Spec) -> "EachLayer":
+        """For layers whose rules call a setting the same: what either allows. Each rule still checks its own."""
+        if isinstance(self.one, Choice) and isinstance(other, Choice):
+            return EachLayer(Choice(other.help, tuple(dict.fromkeys((*self.one.options, *other.options)))))
+        return EachLayer(other)
+
+    def check(self, name: str, value: object) -> Value:
+        if isinstance(value, tuple):
+            return tuple(self.one.check(name, each) for each in value)
+        return self.one.check(name, value)
+
+    def parse(self, name: str, text: str) -> Value:
+        parts = tuple(self.one.parse(name, part) for part in text.split("/"))
+        return parts[0] if len(parts) == 1 else parts
+
+    def show(self, value: object) -> str:
+        return "/".join(map(self.one.show, value)) if isinstance(value, tuple) else self.one.show(value)

@@ -1,0 +1,167 @@
+"""What one field may hold. A spec checks a value, parses the text of a flag, and shows a value as that text."""
+
+import dataclasses
+import math
+import numbers
+import re
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from coexplore.settings.refusals import refusal
+from coexplore.settings.schedules import Linear, Schedulable
+
+# What a field holds, once it is checked.
+if TYPE_CHECKING:
+    Value = bool | int | str | Schedulable | tuple["Value", ...]
+else:  # beartype knows no type that is made of itself
+    Value = bool | int | str | Schedulable | tuple
+
+
+@runtime_checkable
+class Spec(Protocol):
+    """`check` and `parse` give the normalised value or raise a FieldError."""
+
+    @property
+    def help(self) -> str: ...
+    @property
+    def allowed(self) -> str: ...
+    def check(self, name: str, value: object) -> Value: ...
+    def parse(self, name: str, text: str) -> Value: ...
+    def show(self, value: object) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    help: str
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    schedule: bool = False
+
+    @property
+    def allowed(self) -> str:
+        if self.high < math.inf:
+            words = f"a number from {self.low:g} to {self.high:g}"
+        else:
+            words = f"a finite number {'above' if self.open_low else 'of at least'} {self.low:g}"
+        return words + (", or a schedule such as 0.4..0.1" if self.schedule else "")
+
+    def check(self, name: str, value: object) -> Schedulable:
+        if isinstance(value, Linear) and self.schedule:
+            start, stop = self.check(name, value.start), self.check(name, value.stop)
+            return start if start == stop else Linear(start, stop)
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise refusal(name, value, self.allowed)
+        x = _as_float(value)
+        if not (math.isfinite(x) and self.low <= x <= self.high) or (self.open_low and x == self.low):
+            raise refusal(name, value, self.allowed)
+        return x
+
+    def parse(self, name: str, text: str) -> Schedulable:
+        ends = text.split("..") if self.schedule else [text]
+        try:
+            values = [float(end) for end in ends]
+        except ValueError:
+            raise refusal(name, text, self.allowed) from None
+        if len(values) > 2:
+            raise refusal(name, text, self.allowed)
+        return self.check(name, values[0] if len(values) == 1 else Linear(*values))
+
+    def show(self, value: object) -> str:
+        return f"{value.start}..{value.stop}" if isinstance(value, Linear) else f"{value}"
+
+
+def _as_float(value: numbers.Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer with more than 308 digits
+        return math.inf
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    help: str
+    low: int = 0
+    high: int | None = None
+
+    @property
+    def allowed(self) -> str:
+        if self.high is None:
+            return f"a whole number of at least {self.low}"
+        return f"a whole number from {self.low} to {self.high}"
+
+    def check(self, name: str, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value // 1:
+            raise refusal(name, value, self.allowed)
+        whole = int(math.trunc(value))  # noqa: RUF046 (to mypy it is only like an integer)
+        if whole < self.low or (self.high is not None and whole > self.high):
+            raise refusal(name, value, self.allowed)
+        return whole
+
+    def parse(self, name: str, text: str) -> int:
+        try:
+            value: float = int(text)
+        except ValueError:
+            try:
+                value = float(text)  # 1e6 is a whole number too
+            except ValueError:
+                raise refusal(name, text, self.allowed) from None
+        return self.check(name, value)
+
+    def show(self, value: object) -> str:
+        return str(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    help: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        return " | ".join(self.options)
+
+    def check(self, name: str, value: object) -> str:
+        if value not in self.options:
+            raise refusal(name, value, self.allowed, self.options)
+        return str(value)
+
+    parse = check
+
+    def show(self, value: object) -> str:
+        return str(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    help: str
+    pattern: str
+    allowed: str
+
+    def check(self, name: str, value: object) -> str:
+        if not isinstance(value, str) or not re.fullmatch(self.pattern, value):
+            raise refusal(name, value, self.allowed)
+        return value
+
+    parse = check
+
+    def show(self, value: object) -> str:
+        return str(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Switch:
+    help: str
+    allowed: str = "yes | no"
+
+    def check(self, name: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise refusal(name, value, self.allowed)
+        return value
+
+    def parse(self, name: str, text: str) -> bool:
+        if text not in ("yes", "no"):
+            raise refusal(name, text, self.allowed, ("yes", "no"))
+        return text == "yes"
+
+    def show(self, value: object) -> str:
+        return "yes" if value else "no"

@@ -1,0 +1,83 @@
+"""Files that appear whole or not at all, and notice damage: tensors and JSON in one safetensors file, under two hashes.
+
+`sha256` covers what the file is about (a run and the engine that trained it) and the tensors: two files with the same
+one hold the same result, bit for bit. `seal` covers the rest of the JSON, such as the time it took.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from coexplore.run.result import Tensors
+from coexplore.settings import Json
+
+SUFFIX = ".safetensors"
+METADATA = "coexplore"  # the one metadata key of a file; it holds JSON
+
+
+class StoreError(ValueError):
+    """A file is not what it should be; the message is one line for the user."""
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write under a temporary name, then rename: nobody ever sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def seal(path: Path, about: Json, tensors: Tensors, provenance: dict[str, Json]) -> None:
+    tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
+    content = {"about": about, "provenance": provenance, "sha256": _hash(about, tensors)}
+    text = _canonical({**content, "seal": _digest(content)})
+    write(path, to_bytes(tensors, metadata={METADATA: text}))
+
+
+def unseal(path: Path) -> tuple[Json, Tensors, dict[str, Json]]:
+    """What the file is about, its tensors, its provenance with the hash; StoreError if anything is not as it was."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            content = json.loads((file.metadata() or {})[METADATA])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        stated = content.pop("seal")
+        if stated != _digest(content) or content["sha256"] != _hash(content["about"], tensors):
+            raise StoreError(f"{path}: damaged, its contents do not match its hash")
+        return content["about"], tensors, {**content["provenance"], "sha256": content["sha256"]}
+    except StoreError:
+        raise
+    except FileNotFoundError:
+        raise StoreError(f"{path}: there is no such file") from None
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"{path}: not a readable result ({type(error).__name__})") from None
+
+
+def _canonical(data: Json) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _digest(data: Json) -> str:
+    return hashlib.sha256(_canonical(data).encode()).hexdigest()
+
+
+def _hash(about: Json, tensors: Tensors) -> str:
+    """SHA-256 over canonical JSON and every tensor's name, type, shape and bytes."""
+    digest = hashlib.sha256(_canonical(about).encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
+        digest.update(tensors[name].tobytes())
+    return digest.hexdigest()

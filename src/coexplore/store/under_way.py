@@ -1,0 +1,49 @@
+"""Runs that are being trained, read from their checkpoints while a study writes them."""
+
+import dataclasses
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coexplore import engines
+from coexplore.run.curve import full_bins
+from coexplore.run.run import Run
+from coexplore.store.sealed import unseal
+
+FRESH = 30.0  # seconds after which a store that nobody writes to is thought to be left alone
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UnderWay:
+    run: Run
+    done: int  # updates
+    curve: NDArray[np.float64]  # mean reward of each bin that is full
+    fresh: bool
+
+    @property
+    def episodes(self) -> int:
+        return self.done * self.run.batch
+
+
+def read_under_way(path: Path) -> UnderWay:
+    """What a checkpoint tells of its run; the engine that wrote it reads its curve."""
+    fresh = age(path) < FRESH
+    about, tensors, _ = unseal(path)
+    run, done = Run.from_dict(about["run"], imported_only=True), int(tensors["done"])
+    if not 0 <= done <= run.updates:
+        raise ValueError("more updates than the run has")
+    curve = engines.find(about["engine"]).curve(run, tensors)
+    if curve.ndim != 1 or len(curve) > full_bins(done, run.updates) or not np.all(np.isfinite(curve)):
+        raise ValueError("not the curve of this run")
+    return UnderWay(run, done, curve, fresh)
+
+
+def age(path: Path) -> float:
+    """Seconds since it was written."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:  # it is gone already
+        return math.inf
