@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench bench-report screenshots
+.PHONY: setup demo test check newest bench bench-report screenshots
 
 setup: .venv/ready
 
@@ -23,6 +23,21 @@ check: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# A selection of the tests as somebody meets us who installs today: the newest Python here, and the newest jax it has.
+NEWEST ?= $(shell for v in 14 13 12; do for p in python3.$$v "$$(pyenv root 2>/dev/null)"/versions/3.$$v*/bin/python3; do \
+	"$$p" -c "" 2>/dev/null && echo "$$p" && exit; done; done; echo $(PYTHON))
+
+newest: .venv-newest/ready
+	.venv-newest/bin/pytest tests/test_engines.py tests/test_architecture.py \
+		'tests/test_oracle.py::test_one_update_is_the_algorithm_box[boltzmann paper]' \
+		--deselect tests/test_architecture.py::test_types_of_a_run_are_narrow_to_read_and_wide_to_write
+
+.venv-newest/ready: pyproject.toml CMakeLists.txt $(wildcard src/coexplore/engines/cpu/*.h src/coexplore/engines/cpu/*.cpp)
+	$(NEWEST) -m venv --clear .venv-newest
+	.venv-newest/bin/pip install --quiet --disable-pip-version-check --editable . pytest pytest-xdist beartype
+	@.venv-newest/bin/python -c 'import jax, sys; print("jax", jax.__version__, "on Python", sys.version.split()[0])'
+	@touch $@
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import coexplore
+
 SOURCE = Path(__file__).parents[1] / "src" / "coexplore"
 
 # From the ground up; a module may import from layers below its own, and within its own folder.
@@ -151,3 +155,17 @@ assert_type(run.learning_rate, float | tuple[float, ...])
     words = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(tmp_path / "user.py")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=SOURCE.parents[1])
     assert done.returncode == 0, done.stdout
+
+
+def test_the_import_path_that_was_shown_before_still_works_and_says_where_to_go():
+    sys.modules.pop("coexplore.fields", None)
+    with pytest.warns(DeprecationWarning, match="import number, choice, count and switch from coexplore"):
+        from coexplore.fields import choice, number
+    assert (choice, number) == (coexplore.choice, coexplore.number)
+
+
+def test_a_rule_that_draws_for_itself_is_told_that_laws_do_that():
+    with pytest.raises(TypeError, match=r"Old.explore: a rule gives credit; `explore` belongs to its law"):
+
+        class Old(coexplore.Rule):
+            def explore(self, params, x, key): ...

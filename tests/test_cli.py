@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,15 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coexplore import Run, cli, load
+from coexplore import Run, load
+from coexplore.paper import figures
+from coexplore.study import Interrupted
 
 COEXPLORE = [str(Path(sys.executable).parent / "coexplore")]
 PLAIN = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}  # as a user has it
 SMALL = ["--units", "5", "--bits", "1", "--episodes", "1600"]
 
 
-def coexplore(*words, **kwargs):
-    return subprocess.run([*COEXPLORE, *words], capture_output=True, text=True, env=PLAIN, check=False, **kwargs)
+def coexplore(*words):
+    """The command in a process of its own: for what only that can show, since its imports take a second or two."""
+    return subprocess.run([*COEXPLORE, *words], capture_output=True, text=True, env=PLAIN, check=False)
 
 
 def test_train_writes_a_table_a_picture_and_results(tmp_path):
@@ -36,8 +40,8 @@ def test_train_writes_a_table_a_picture_and_results(tmp_path):
     assert {result.run.digest for result in load(out)} == {run["digest"] for run in report["runs"]}
 
 
-def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run():
-    done = coexplore("train", "recurrent", *SMALL, "--seed", "3", "--json")
+def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run(here):
+    done = here("train", "recurrent", *SMALL, "--seed", "3", "--json")
     report = json.loads(done.stdout)
     assert set(report) == {"seconds", "compile_seconds", "runs"}
     (run,) = report["runs"]
@@ -48,7 +52,7 @@ def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run():
     assert run["curve"][-1][0] == 1600
     assert run["reward"] == pytest.approx(np.mean([r for _, r in run["curve"]]), abs=1e-6)
     assert run["first"] == pytest.approx(np.mean([r for _, r in run["curve"][:25]]), abs=1e-6)
-    again = json.loads(coexplore(*run["command"].split()[1:], "--json").stdout)
+    again = json.loads(here(*run["command"].split()[1:], "--json").stdout)
     assert again["runs"] == report["runs"]
 
 
@@ -66,8 +70,8 @@ def test_ctrl_c_ends_between_chunks_with_status_130_and_keeps_what_was_finished(
     assert "Traceback" not in stderr
 
 
-def test_list_names_rules_tasks_and_engines_with_a_line_for_each():
-    lines = coexplore("list").stdout.splitlines()
+def test_list_names_rules_tasks_and_engines_with_a_line_for_each(here):
+    lines = here("list").stdout.splitlines()
     assert {line.split()[0] for line in lines} >= {
         "rules",
         "reinforce",
@@ -81,14 +85,14 @@ def test_list_names_rules_tasks_and_engines_with_a_line_for_each():
     assert "docs/rules/NAME.md" in lines[-1]
 
 
-def test_help_explains_every_flag():
-    text = " ".join(coexplore("train", "recurrent", "--help").stdout.split())
+def test_help_explains_every_flag(here):
+    text = " ".join(here("train", "recurrent", "--help").stdout.split())
     for flag in ("coupling", "steps", "trace-decay", "centring", "centring-strength", "bits", "encoding", "rewards"):
         assert f"--{flag} " in text
     for flag in ("units", "episodes", "batch", "learning-rate", "critic", "critic-width", "seed", "seeds", "engine"):
         assert f"--{flag} " in text
-    assert coexplore("--help").returncode == 0
-    assert coexplore().returncode == 2
+    assert here("--help").returncode == 0
+    assert here().returncode == 2
 
 
 BAD = {
@@ -147,15 +151,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_bad_input_gets_one_line_and_status_2(words, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["coexplore", *words.split()])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    captured = capsys.readouterr()
-    assert left.value.code == 2
-    assert captured.err.startswith(f"coexplore: {BAD[words]}")
-    assert captured.err.count("\n") == 1
-    assert not captured.out
+def test_bad_input_gets_one_line_and_status_2(words, here):
+    done = here(*words.split())
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"coexplore: {BAD[words]}")
+    assert done.stderr.count("\n") == 1
+    assert not done.stdout
 
 
 def test_bad_input_leaves_the_real_command_the_same_way():
@@ -164,54 +165,83 @@ def test_bad_input_leaves_the_real_command_the_same_way():
     assert done.stderr.count("\n") == 1
 
 
-def test_a_figure_is_reproduced_judged_and_trained_only_once(tmp_path, monkeypatch):
+@pytest.fixture
+def tiny(monkeypatch):
     """At a scale of its own: what the command does is the same at any length."""
-    script = """
-import sys
-from coexplore import cli
-from coexplore.paper import figures
-figures.SCALES["quick"] = figures.Scale(1600, 2)
-sys.argv[0] = "coexplore"
-cli.main()
-"""
-    words = [
-        "reproduce",
-        "figa3",
-        "headline",
-        "--scale",
-        "quick",
-        "--store",
-        str(tmp_path / "s"),
-        "--out",
-        str(tmp_path),
-    ]
+    monkeypatch.setitem(figures.SCALES, "quick", figures.Scale(1600, 2))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_figure_is_reproduced_judged_and_trained_only_once(here, tmp_path):
+    words = ["--scale", "quick", "--store", str(tmp_path / "s"), "--out", str(tmp_path)]
     for trained in ("20 runs trained", "0 runs trained"):
-        done = subprocess.run(
-            [sys.executable, "-c", script, *words], capture_output=True, text=True, env=PLAIN, check=True
-        )
+        done = here("reproduce", "fig5", *words)
+        assert done.returncode == 0
         assert trained in done.stdout
-    assert "A3.1" in done.stdout
+    assert "F5.1" in done.stdout
     assert "F2.1" not in done.stdout
-    for name in ("figa3", "headline"):
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
-    (verdict,) = json.loads((tmp_path / "claims.json").read_text())
-    assert verdict["id"] == "A3.1"
-    assert verdict["seeds"] == 2
-    assert "A3.1" in (tmp_path / "claims.md").read_text()
+    assert (tmp_path / "fig5.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "fig5.svg").read_text()
+    verdicts = json.loads((tmp_path / "claims.json").read_text())
+    assert [verdict["id"] for verdict in verdicts] == [f"F5.{i}" for i in range(1, 8)]
+    assert {verdict["seeds"] for verdict in verdicts} == {2}
+    assert "F5.7" in (tmp_path / "claims.md").read_text()
 
 
-def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, monkeypatch, capsys):
-    def here(*words):
-        """The command's main in this process: what reads a store needs no second or two of imports each time."""
-        monkeypatch.setattr(sys, "argv", ["coexplore", *words])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        return subprocess.CompletedProcess(words, left.value.code, *capsys.readouterr())
+@pytest.mark.usefixtures("tiny")
+def test_claims_of_other_figures_that_were_judged_before_stay_in_the_files(here, tmp_path, monkeypatch):
+    def judged():
+        found = [verdict["id"] for verdict in json.loads((tmp_path / "claims.json").read_text())]
+        assert found == re.findall(r"^\| (\w[\w.]+) \|", (tmp_path / "claims.md").read_text(), re.M)
+        return found
 
+    monkeypatch.setattr("coexplore.cli.reproduce._draw", lambda *args: None)
+    words = ["--scale", "quick", "--seeds", "1", "--store", str(tmp_path / "s"), "--out", str(tmp_path)]
+    second, fifth = ([f"F{figure}.{i}" for i in range(1, 8)] for figure in (2, 5))
+    assert here("reproduce", "fig5", *words).returncode == 0
+    assert judged() == fifth
+    assert here("reproduce", "fig2", *words).returncode == 0
+    assert judged() == [*second, *fifth]
+    (tmp_path / "claims.json").write_text('[{"id": "F2.1"}, 3]')  # not ours: it does not get in the way
+    assert here("reproduce", "fig5", *words).returncode == 0
+    assert judged() == fifth
+
+
+def test_an_interrupted_command_leaves_earlier_results_as_they_were(here, tmp_path, monkeypatch):
+    def stop(*args, **kwargs):
+        raise Interrupted([])
+
+    monkeypatch.setattr("coexplore.cli.results.study", stop)
+    for name in ("results.json", "claims.json", "digits.md"):
+        (tmp_path / name).write_text("earlier results")
+    for words in (["train", "reinforce", *SMALL], ["reproduce", "figa3"], ["beyond", "digits"]):
+        store = [] if words[0] == "train" else ["--store", str(tmp_path / "s")]
+        assert here(*words, *store, "--out", str(tmp_path)).returncode == 130
+    assert {path.read_text() for path in tmp_path.iterdir() if path.is_file()} == {"earlier results"}
+
+
+def test_a_flag_and_its_value_may_be_one_word(monkeypatch, here):
+    asked = []
+    monkeypatch.setattr("coexplore.cli.train.train_all", lambda runs, options, store: asked.append((runs, options)))
+    for words in (
+        "train recurrent --task CartPole-v1 --discount 0.9 --seeds 2",
+        "train map-prop --preset cartpole --anneal 7",
+        "train --layers boltzmann,reinforce --units 8-4 --coupling 0.1 --engine xla --threads 1",
+        "train unbiased-weight-max --expected yes --episodes 160 --bits 1",
+    ):
+        for line in (words, re.sub(r"(--[\w-]+) (?=\w)", r"\1=", words)):
+            assert here(*line.split()).returncode == 130
+        (apart, one), (joined, other) = asked[-2:]
+        assert apart == joined
+        assert one == other
+    assert asked[0][0][0].task.discount == 0.9
+    assert asked[2][0][0].task.anneal == 7
+
+
+def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, here):
     store, pack = str(tmp_path / "store"), str(tmp_path / "pack.safetensors")
-    assert coexplore("train", "reinforce", "ste", *SMALL, "--seeds", "2", "--store", store).returncode == 0
-    listed = coexplore("runs", "--store", store, "--select", "rule=ste,units=5")
+    assert here("train", "reinforce", "ste", *SMALL, "--seeds", "2", "--store", store).returncode == 0
+    listed = here("runs", "--store", store, "--select", "rule=ste,units=5")
     assert "2 runs (cpu), 0 of them collapsed" in listed.stdout
     assert "reinforce" not in listed.stdout
     assert here("runs", "export", str(tmp_path / "x.csv"), "--store", store).returncode == 0
@@ -225,15 +255,15 @@ def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, mon
     assert "<svg" in (tmp_path / "x.svg").read_text()
     claims = json.loads(here("claims", "--store", pack, "--json").stdout)
     assert {claim["verdict"] for claim in claims if not claim["proof"]} == {"not run"}
-    assert "3 files removed" in coexplore("runs", "prune", "--store", store, "--select", "rule=ste").stdout
+    assert "3 files removed" in here("runs", "prune", "--store", store, "--select", "rule=ste").stdout
     none = here("runs", "--store", store, "--select", "rule=ste")
     assert none.returncode == 2
     assert "none of the 2 runs" in none.stderr
 
 
-def test_a_failed_run_is_named_and_the_status_is_1(tmp_path):
+def test_a_failed_run_is_named_and_the_status_is_1(tmp_path, here):
     words = ["reinforce", "ste", *SMALL, "--learning-rate", "1e38", "--store", str(tmp_path)]
-    done = coexplore("train", *words)
+    done = here("train", *words)
     assert done.returncode == 1
     assert "coexplore: failed: coexplore train" in done.stderr
     assert "no longer finite" in done.stderr

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 import pytest
 from cuda_reference import ACTION, STATES, Reference, draws, named, philox, uniform, words
-from emulated_gpu import EmulatedGpu
 from replay import SURE, Replay, drawn_by_one_layer, leaves, name_of, parts_of, shaken, small
 from scipy.stats import kstest
 
@@ -118,23 +117,6 @@ def test_states_are_fair_coins_and_differ_from_update_to_update():
 # The engine on emulated warps -----------------------------------------------------------------------------------------
 
 SMALLEST = Shape("independent", 16, 1, 2)
-
-
-@pytest.fixture(scope="session")
-def gpu(tmp_path_factory):
-    return EmulatedGpu(tmp_path_factory.mktemp("emulated"))
-
-
-@pytest.fixture
-def emulated(gpu, monkeypatch):
-    """The whole engine, on an emulated GPU."""
-    monkeypatch.setattr(device, "Gpu", gpu)
-    monkeypatch.setattr(device, "able", lambda: [0])
-    monkeypatch.setattr(device, "multiprocessors", lambda: 132)
-    monkeypatch.setattr(device, "holds", lambda shape: True)
-    monkeypatch.setattr(device, "name", lambda: "emulated")
-    monkeypatch.setattr(gpu, "backwards", False)
-    return gpu
 
 
 EMULATED = [

@@ -1,7 +1,7 @@
 """The pages and the example do what they say."""
 
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -22,14 +22,22 @@ def test_every_rule_has_a_page_whose_example_runs(name, capsys):
     assert -1 <= float(capsys.readouterr().out) <= 1
 
 
-def test_the_election_shows_that_coordination_learns_faster_and_how_rarely_a_vote_decides(tmp_path):
+@pytest.fixture
+def election(monkeypatch, capsys):
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["election.py", *words])
+        runpy.run_path(str(ROOT / "examples" / "election.py"), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_the_election_shows_that_coordination_learns_faster_and_how_rarely_a_vote_decides(election, tmp_path):
     words = ["--voters", "9", "99", "--years", "80", "--towns", "40", "--out", str(tmp_path / "election.png")]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "election.py"), *words], capture_output=True, text=True, check=True
-    )
+    shown = election(*words)
     number = r"([\d.]+)"
     ends = f"independent {number}, hindsight {number}, communication {number}"
-    found = re.findall(rf"(\d+) voters: pivotal {number} \(seen {number}\).*{ends}", done.stdout)
+    found = re.findall(rf"(\d+) voters: pivotal {number} \(seen {number}\).*{ends}", shown)
     assert [row[:2] for row in found] == [("9", "0.2734"), ("99", "0.0804")]
     for row in found:
         exact, seen, independent, hindsight, communication = map(float, row[1:])
@@ -39,12 +47,8 @@ def test_the_election_shows_that_coordination_learns_faster_and_how_rarely_a_vot
     assert (tmp_path / "election.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_election_refuses_an_even_town():
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "election.py"), "--voters", "10"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "--voters: [10] is not allowed; give odd numbers" in done.stderr
+def test_the_election_refuses_an_even_town(election, capsys):
+    with pytest.raises(SystemExit) as left:
+        election("--voters", "10")
+    assert left.value.code == 2
+    assert "--voters: [10] is not allowed; give odd numbers" in capsys.readouterr().err

@@ -28,33 +28,33 @@ def _float64():
 def phases_case(seed, N=3, c=0.8):
     rng = np.random.default_rng(seed)
     task, params = exact.toy(rng, 2, N), exact.coupled(rng, 2, N, symmetric=True)
-    return task, params, exact.states(N), jnp.asarray(rng.normal(size=len(task.s))), c
+    return task, params, exact.states(N), rng.normal(size=len(task.s)), c
 
 
 def two_phase_credit(rule, task, params, log_p, V):
     """E[credit], every outcome of the positive chain with every outcome of the M negative ones."""
     h, M = exact.states(params.b.shape[0]), rule.chains
     all_ = exact.episodes(task, log_p, h[None])
-    combos = jnp.stack([i.ravel() for i in jnp.meshgrid(*[jnp.arange(len(h))] * M, indexing="ij")])  # [M, K^M]
+    combos = np.stack([i.ravel() for i in np.meshgrid(*[np.arange(len(h))] * M, indexing="ij")])  # [M, K^M]
     n, m = len(all_.p), combos.shape[1]
-    p_neg = jnp.prod(jnp.exp(log_p)[all_.s][:, combos], axis=1)  # [n, K^M]
+    p_neg = np.prod(np.exp(log_p)[all_.s][:, combos], axis=1)  # [n, K^M]
     weight = (all_.p[:, None] * p_neg).reshape(-1)
-    signal = jnp.repeat(all_.r - (V[all_.s] if rule.centres_reward else 0.0), m)
-    x, positive = jnp.repeat(all_.x, m, axis=0), jnp.repeat(all_.H[0], m, axis=0)
-    negative = jnp.concatenate([jnp.tile(h[combo], (n, 1)) for combo in combos])  # M·B rows, chain after chain
+    signal = np.repeat(all_.r - (V[all_.s] if rule.centres_reward else 0.0), m)
+    x, positive = jnp.asarray(np.repeat(all_.x, m, axis=0)), jnp.asarray(np.repeat(all_.H[0], m, axis=0))
+    negative = np.concatenate([np.tile(h[combo], (n, 1)) for combo in combos])  # M·B rows, chain after chain
     activity = Phases(positive, jnp.zeros(()), chain_of(positive), chain_of(negative))
-    return rule.credit(params, x, activity, Feedback((len(weight) * weight * signal)[:, None]))
+    return rule.credit(params, x, activity, Feedback(jnp.asarray(len(weight) * weight * signal)[:, None]))
 
 
 def chain_of(h):
+    h = jnp.asarray(h)
     H = jnp.stack([h, h])
     return Chain(P=H[:1], H=H, h=h, draws=H)
 
 
 def pair_gradient(task, params, c):
     gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), exact.states(len(p.b))))(params)
-    both = gradient.W_rec + gradient.W_rec.T
-    return Coupled(gradient.W, gradient.b, both - jnp.diag(jnp.diag(both)))
+    return exact.by_pairs(gradient)
 
 
 @pytest.mark.parametrize(("centring", "M"), [("activity", 1), ("activity", 2), ("both", 1), ("both", 2)])
@@ -78,13 +78,13 @@ def test_the_negative_phase_forgives_a_wrong_value_where_centring_the_reward_alo
 def credit_variance(M, task, params, c, V, kappa=1.0):
     """Total variance of W's credit: signal² (H − κ mean of M further H)², exact by the law of total variance."""
     log_p, h = exact.boltzmann(params, c, task.s), exact.states(params.b.shape[0])
-    all_, p = exact.episodes(task, log_p, h[None]), jnp.exp(log_p)
+    all_, p = exact.episodes(task, log_p, h[None]), np.exp(log_p)
     mean, second = p @ h, p @ h**2
     spread = (second - mean**2)[all_.s] * kappa**2 / M if kappa else 0.0
     signal = all_.r - V[all_.s]
     centred = all_.H[0] - kappa * mean[all_.s]
-    square = jnp.einsum("n,nj,ni->ji", all_.p * signal**2, all_.x**2, centred**2 + spread)
-    first = jnp.einsum("n,nj,ni->ji", all_.p * signal, all_.x, centred)
+    square = np.einsum("n,nj,ni->ji", all_.p * signal**2, all_.x**2, centred**2 + spread)
+    first = np.einsum("n,nj,ni->ji", all_.p * signal, all_.x, centred)
     return float((square - first**2).sum())
 
 
@@ -92,7 +92,8 @@ def credit_variance(M, task, params, c, V, kappa=1.0):
 def test_the_closed_form_of_the_variance_against_brute_force(M):
     task, params, h, V, c = phases_case(1, N=2)
     rule, log_p = Boltzmann(coupling=c, centring="both", chains=M), exact.boltzmann(params, c, task.s)
-    all_, p = exact.episodes(task, log_p, h[None]), jnp.exp(log_p)
+    all_, p = exact.episodes(task, log_p, h[None]), np.exp(log_p)
+    x, H, signal = map(jnp.asarray, (all_.x, all_.H[0], all_.r - V[all_.s]))
     total = mean = 0.0
 
     def one(x, h_pos, signal, negative):
@@ -100,11 +101,10 @@ def test_the_closed_form_of_the_variance_against_brute_force(M):
         return rule.credit(params, x[None], activity, Feedback(signal[None, None])).W
 
     for combo in np.ndindex(*[len(h)] * M):
-        weight = all_.p * jnp.prod(p[all_.s][:, list(combo)], axis=1)
-        negative = h[jnp.asarray(combo)]
-        each = jax.vmap(one, (0, 0, 0, None))(all_.x, all_.H[0], all_.r - V[all_.s], negative)
-        total += jnp.einsum("n,nji->ji", weight, each**2)
-        mean += jnp.einsum("n,nji->ji", weight, each)
+        weight = all_.p * np.prod(p[all_.s][:, list(combo)], axis=1)
+        each = np.asarray(jax.vmap(one, (0, 0, 0, None))(x, H, signal, jnp.asarray(h[list(combo)])))
+        total += np.einsum("n,nji->ji", weight, each**2)
+        mean += np.einsum("n,nji->ji", weight, each)
     assert float((total - mean**2).sum()) == pytest.approx(credit_variance(M, task, params, c, V), rel=1e-9)
 
 
@@ -112,10 +112,10 @@ def sampled_law(params, c, T, s, sampler):
     if sampler == "synchronous":
         return exact.synchronous(params, c, T, s)
     kernel = exact.single_kernel(params, c, s)
-    law = jnp.exp(exact.independent(Affine(params.W, params.b), s))
+    law = np.exp(exact.independent(Affine(params.W, params.b), s))
     for _ in range(T * params.b.shape[0]):
-        law = jnp.einsum("sk,skl->sl", law, kernel)
-    return jnp.log(law)
+        law = np.einsum("sk,skl->sl", law, kernel)
+    return np.log(law)
 
 
 def tables():

@@ -1,8 +1,7 @@
 """Updates of the xla engine, replayed from their draws by the oracle."""
 
-import dataclasses
-
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from replay import Replay, as_dict, shaken, small
@@ -19,8 +18,11 @@ from coexplore import (
     StraightThrough,
     UnbiasedWeightMax,
     WeightMax,
+    network,
 )
 from coexplore.engines import xla
+from coexplore.engines.program import program, stack
+from coexplore.run import bins
 
 ONE_UPDATE = {
     "reinforce": small(Reinforce()),
@@ -113,10 +115,17 @@ def only(tree):
     return jax.tree.map(lambda x: np.asarray(x)[0], tree)
 
 
+def started(run):
+    """`xla.start`, but from noise, and with nothing that has to be compiled."""
+    zeros = jax.tree.map(lambda x: np.zeros((1, *x.shape), x.dtype), jax.eval_shape(run.init))
+    moments = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), jax.eval_shape(xla._moments, zeros))
+    curve, zero = jnp.zeros((1, bins(run.updates))), jnp.asarray(0, jnp.int32)
+    progress = xla.Progress(shaken(zeros), moments, curve, zero, zero, zero)
+    return xla.State((run,), stack([program(run)]), network.root_keys(run.seed)[1][None], progress, np.full(1, np.nan))
+
+
 def agree(run, updates, tolerance):
-    state = xla.start([run])
-    progress = dataclasses.replace(state.progress, params=shaken(state.progress.params))
-    state = dataclasses.replace(state, progress=progress)
+    state = started(run)
     replay = Replay(run, only(state.progress.params))
     for _ in range(updates):
         state, recorded = xla.update_with_draws(state)

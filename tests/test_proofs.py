@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore.rules import Boltzmann, Feedback, Recurrent, Reinforce
+from coexplore.rules import Boltzmann, Recurrent, Reinforce
 from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, SingleDraws, Sweeps
 from coexplore.units import Affine
@@ -37,12 +37,6 @@ def reinforce_case(seed, D=2, N=3):
 def coupled_case(seed, D=2, N=3, symmetric=True, scale=1.0, binary=False):
     rng = np.random.default_rng(seed)
     return exact.toy(rng, D, N, binary), exact.coupled(rng, D, N, symmetric, scale), exact.states(N)[None]
-
-
-def pair_gradient(gradient: Coupled) -> Coupled:
-    """From W_rec's entries as free parameters to one parameter per pair w_ij = w_ji."""
-    both = gradient.W_rec + gradient.W_rec.T
-    return Coupled(gradient.W, gradient.b, both - jnp.diag(jnp.diag(both)))
 
 
 # M1 ---------------------------------------------------------------------------------------------------------------
@@ -72,13 +66,10 @@ def test_m1_needs_the_true_value_where_only_the_reward_is_centred():
 def test_m1_the_output_unit_follows_the_gradient_too():
     rng, task, _, H, log_p = reinforce_case(1)
     gradient = jax.grad(lambda out: exact.objective(task._replace(out=out), log_p, H[0]))(task.out)
-    V = jnp.asarray(rng.normal(size=len(task.s)))
+    V = rng.normal(size=len(task.s))
     all_ = exact.episodes(task, log_p, H)
-    a = jnp.tile(jnp.asarray([0.0, 1.0]), len(all_.p) // 2)[:, None]
-    delta = (len(all_.p) * all_.p * (all_.r - V[all_.s]))[:, None]
-    credit = Reinforce().credit(
-        task.out, all_.H[-1], exact.activity(Reinforce(), task.out, all_.H[-1], a[None]), Feedback(delta)
-    )
+    a = np.tile([0.0, 1.0], len(all_.p) // 2)[:, None]
+    credit = exact.credit(Reinforce(), task.out, all_.H[-1], a[None], len(all_.p) * all_.p * (all_.r - V[all_.s]))
     assert exact.largest_gap(credit, gradient) < TIGHT
 
 
@@ -93,18 +84,17 @@ def test_m1_holds_in_both_layers_of_a_two_layer_network():
         first, second = exact.independent(lower, task.s), exact.independent(upper, h1)
         return (first[:, :, None] + second[None]).reshape(len(task.s), -1)
 
-    pairs = jnp.repeat(h1, len(h2), axis=0), jnp.tile(h2, (len(h1), 1))
+    pairs = np.repeat(h1, len(h2), axis=0), np.tile(h2, (len(h1), 1))
     gradient = jax.grad(lambda p: exact.objective(task, log_p(*p), pairs[1]))((lower, upper))
-    V = jnp.asarray(rng.normal(size=len(task.s)))
+    V = rng.normal(size=len(task.s))
     top = exact.episodes(task, log_p(lower, upper), pairs[1][None])
     below = exact.episodes(task._replace(out=task.out), log_p(lower, upper), pairs[1][None])._replace(
-        H=jnp.tile(jnp.repeat(pairs[0], 2, axis=0), (len(task.s), 1))[None]
+        H=np.tile(np.repeat(pairs[0], 2, axis=0), (len(task.s), 1))[None]
     )
-    delta = Feedback((len(top.p) * top.p * (top.r - V[top.s]))[:, None])
-    rule = Reinforce()
+    delta = len(top.p) * top.p * (top.r - V[top.s])
     credit = (
-        rule.credit(lower, top.x, exact.activity(rule, lower, top.x, below.H), delta),
-        rule.credit(upper, below.H[0], exact.activity(rule, upper, below.H[0], top.H), delta),
+        exact.credit(Reinforce(), lower, top.x, below.H, delta),
+        exact.credit(Reinforce(), upper, below.H[0], top.H, delta),
     )
     assert exact.largest_gap(credit, gradient) < TIGHT
 
@@ -118,7 +108,7 @@ def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_wit
     # An output that copies the unit makes R depend on H alone.
     copy = Affine(W=jnp.asarray([[2e3]]), b=jnp.asarray([-1e3]))
     gain = 0.7
-    task = exact.Toy(jnp.ones((1, 1)), jnp.ones(1), jnp.asarray([[0.3, 0.3 + gain]]), copy)
+    task = exact.Toy(np.ones((1, 1)), np.ones(1), np.asarray([[0.3, 0.3 + gain]]), copy)
     H, log_p = exact.states(1)[None], exact.independent(params, task.s)
     V = exact.value(task, log_p, H[0])
     variance = {
@@ -156,14 +146,14 @@ def test_m3_without_a_negative_phase_boltzmann_credit_is_the_gradient_under_the_
     gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
     V = exact.value(task, log_p, H[0])
     credit = exact.expected_credit(Boltzmann(coupling=c), params, task, log_p, H, V)
-    assert exact.largest_gap(credit, pair_gradient(gradient)) < TIGHT
+    assert exact.largest_gap(credit, exact.by_pairs(gradient)) < TIGHT
 
 
 def test_m3_with_exact_negative_statistics_rules_bm1_to_bm3_are_the_same_gradient():
     c = 0.7
     task, params, H = coupled_case(1)
     log_p = exact.boltzmann(params, c, task.s)
-    gradient = pair_gradient(jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params))
+    gradient = exact.by_pairs(jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params))
     all_, p = exact.episodes(task, log_p, H), jnp.exp(log_p)
     h = all_.H[0]
     mean_h = (p @ H[0])[all_.s]
@@ -186,7 +176,7 @@ def test_m3_fails_for_the_synchronous_sampler_whose_expected_credit_is_not_the_g
         log_p = exact.synchronous(params, c, T, task.s)
         V = exact.value(task, log_p, H[0])
         rule = Boltzmann(coupling=c, steps=T)
-        return exact.expected_credit(rule, params, task, log_p, H, V), pair_gradient(jax.grad(reward)(params))
+        return exact.expected_credit(rule, params, task, log_p, H, V), exact.by_pairs(jax.grad(reward)(params))
 
     for seed in range(30):
         cosines.append(exact.cosine(*credit_and_gradient(*coupled_case(seed, N=4))))
@@ -203,15 +193,10 @@ def test_m4_without_centring_and_with_rewards_of_at_least_zero_boltzmann_weights
     rule = Boltzmann(centring="none")
     all_ = exact.episodes(task, exact.boltzmann(params, 0.25, task.s), H)
     for x, h in zip(all_.x, all_.H[0], strict=True):
-        credit = rule.credit(
-            params,
-            x[None],
-            exact.activity(rule, params, x[None], jnp.stack([h, h])[:, None]),
-            Feedback(jnp.ones((1, 1))),
-        )
+        credit = exact.credit(rule, params, x[None], np.stack([h, h])[:, None], np.ones(1))
         assert min(float(leaf.min()) for leaf in jax.tree.leaves(credit)) >= 0
     risen = exact.expected_credit(
-        rule, params, task._replace(R=jnp.abs(task.R)), exact.boltzmann(params, 0.25, task.s), H
+        rule, params, task._replace(R=np.abs(task.R)), exact.boltzmann(params, 0.25, task.s), H
     )
     assert float(risen.b.min()) > 0
 
@@ -223,15 +208,15 @@ def test_m4_without_centring_and_with_rewards_of_at_least_zero_boltzmann_weights
 def some_paths(seed, T=3, B=40, D=3, N=4):
     rng = np.random.default_rng(seed)
     params = exact.coupled(rng, D, N, symmetric=False)
-    x, H = jnp.asarray(rng.normal(size=(B, D))), jnp.asarray(rng.integers(0, 2, (T + 1, B, N)).astype(float))
-    return params, x, H, jnp.asarray(rng.normal(size=(B, 1)))
+    x, H = rng.normal(size=(B, D)), rng.integers(0, 2, (T + 1, B, N)).astype(float)
+    return params, x, H, rng.normal(size=B)
 
 
 def test_m6_algorithm_1_at_zero_coupling_is_reinforce_with_the_reward_centred():
     params, x, H, delta = some_paths(0)
     rule, plain = Boltzmann(coupling=0.0), Reinforce("reward")
-    credit = rule.credit(params, x, exact.activity(rule, params, x, H), Feedback(delta))
-    same = plain.credit(Affine(params.W, params.b), x, exact.activity(plain, params, x, H), Feedback(delta))
+    credit = exact.credit(rule, params, x, H, delta)
+    same = exact.credit(plain, Affine(params.W, params.b), x, H, delta)
     assert exact.largest_gap(Affine(credit.W, credit.b), same) < TIGHT
     assert not credit.W_rec.any()
 
@@ -239,8 +224,8 @@ def test_m6_algorithm_1_at_zero_coupling_is_reinforce_with_the_reward_centred():
 def test_m6_algorithm_2_at_zero_coupling_and_zero_trace_decay_is_reinforce_centred_on_both_sides():
     params, x, H, delta = some_paths(1)
     rule, plain = Recurrent(coupling=0.0, steps=3, trace_decay=0.0), Reinforce("both")
-    credit = rule.credit(params, x, exact.activity(rule, params, x, H), Feedback(delta))
-    same = plain.credit(Affine(params.W, params.b), x, exact.activity(plain, params, x, H), Feedback(delta))
+    credit = exact.credit(rule, params, x, H, delta)
+    same = exact.credit(plain, Affine(params.W, params.b), x, H, delta)
     assert exact.largest_gap(Affine(credit.W, credit.b), same) < TIGHT
     assert not credit.W_rec.any()
 
@@ -262,8 +247,9 @@ def recurrent_gradient(task, params, c, T, first=None):
 def first_draw_score(task, params, c, T):
     """E[R (H₍₀₎ − σ(Wᵀs + b)) sᵀ], and the same without s: what rn2 and rn3 leave out."""
     all_ = exact.episodes(task, exact.recurrent(params, c, T, task.s), exact.paths(params.b.shape[0], T))
-    e = (all_.p * all_.r)[:, None] * (all_.H[0] - jax.nn.sigmoid(all_.x @ params.W + params.b))
-    return Affine(W=all_.x.T @ e, b=e.sum(axis=0))
+    own = exact.plain(params)
+    e = (all_.p * all_.r)[:, None] * (all_.H[0] - exact.sigmoid(all_.x @ own.W + own.b))
+    return Affine(W=jnp.asarray(all_.x.T @ e), b=jnp.asarray(e.sum(axis=0)))
 
 
 @pytest.mark.parametrize("T", [1, 2, 3])
@@ -339,7 +325,7 @@ def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
         ends.append(end)
     unit, bits = (jnp.asarray([path[m] for path in paths])[None] for m in (1, 2))
     draws = SingleDraws(unit=unit.astype(jnp.int32), u=jnp.zeros((2, len(paths), 2)))
-    h_0, h_T = h[jnp.asarray([path[0] for path in paths])], h[jnp.asarray(ends)]
+    h_0, h_T = jnp.asarray(h[[path[0] for path in paths]]), jnp.asarray(h[ends])
     sweeps = Sweeps(h_0=h_0, bits=bits.astype(jnp.float64), h=h_T, draws=draws)
     rule = Boltzmann(coupling=c, steps=1, sampler="one-by-one")
     d = jnp.repeat(x @ params.W + params.b, len(paths), axis=0)
@@ -376,7 +362,7 @@ def test_m9_credit_equals_the_eligibility_traces_of_the_algorithm_box(lambda_):
     params, x, H, delta = some_paths(2, T=4)
     c = 0.6
     rule = Recurrent(coupling=c, steps=4, trace_decay=lambda_)
-    credit = rule.credit(params, x, exact.activity(rule, params, x, H), Feedback(delta))
+    credit = exact.credit(rule, params, x, H, delta)
     (B, D), N = x.shape, H.shape[2]
     W_rec, W, b = np.zeros((N, N)), np.zeros((D, N)), np.zeros(N)
     for e in range(B):
@@ -386,9 +372,9 @@ def test_m9_credit_equals_the_eligibility_traces_of_the_algorithm_box(lambda_):
                 p = 1 / (1 + np.exp(-(c * params.W_rec[:, i] @ H[t - 1, e] + params.W[:, i] @ x[e] + params.b[i])))
                 z_rec[:, i] = lambda_ * z_rec[:, i] + (H[t, e, i] - p) * np.asarray(H[t - 1, e])
                 z[i] = lambda_ * z[i] + (H[t, e, i] - p)
-        W_rec += c * float(delta[e, 0]) * z_rec / B
-        W += float(delta[e, 0]) * np.outer(x[e], z) / B
-        b += float(delta[e, 0]) * z / B
+        W_rec += c * float(delta[e]) * z_rec / B
+        W += float(delta[e]) * np.outer(x[e], z) / B
+        b += float(delta[e]) * z / B
     assert exact.largest_gap(credit, Coupled(*map(jnp.asarray, (W, b, W_rec)))) < TIGHT
 
 
@@ -431,8 +417,7 @@ def test_m11_a_step_with_positive_delta_raises_the_probability_of_what_was_drawn
     rule = Boltzmann(coupling=c)
     for m, x in enumerate(task.s):
         for k, h in enumerate(H[0]):
-            path = exact.activity(rule, params, x[None], jnp.stack([h, h])[:, None])
-            step = rule.credit(params, x[None], path, Feedback(jnp.full((1, 1), sign)))
+            step = exact.credit(rule, params, x[None], np.stack([h, h])[:, None], np.full(1, sign))
             _, rise = jax.jvp(lambda p, m=m, k=k: exact.boltzmann(p, c, task.s)[m, k], (params,), (step,))
             assert sign * float(rise) > 0 if h.any() else float(rise) == 0
 
@@ -440,16 +425,16 @@ def test_m11_a_step_with_positive_delta_raises_the_probability_of_what_was_drawn
 def test_m12_a_unit_that_did_not_fire_keeps_its_weights_where_only_the_reward_is_centred():
     params, x, H, delta = some_paths(3)
     silent = 2
-    H = H.at[-1, :, silent].set(0.0)
+    H[-1, :, silent] = 0
     boltzmann, plain = Boltzmann(), Reinforce("reward")
-    credit = boltzmann.credit(params, x, exact.activity(boltzmann, params, x, H), Feedback(delta))
+    credit = exact.credit(boltzmann, params, x, H, delta)
     assert not credit.W_rec[:, silent].any()
     assert not credit.W_rec[silent].any()
     assert not credit.W[:, silent].any()
     assert not credit.b[silent].any()
     assert credit.b.any()
-    credit = plain.credit(Affine(params.W, params.b), x, exact.activity(plain, params, x, H), Feedback(delta))
+    credit = exact.credit(plain, Affine(params.W, params.b), x, H, delta)
     assert not credit.W[:, silent].any()
     both = dataclasses.replace(plain, centring="both")
-    credit = both.credit(Affine(params.W, params.b), x, exact.activity(both, params, x, H), Feedback(delta))
+    credit = exact.credit(both, Affine(params.W, params.b), x, H, delta)
     assert credit.W[:, silent].any()

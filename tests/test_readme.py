@@ -30,9 +30,10 @@ def test_the_training_block_trains_prints_and_plots(tmp_path):
     assert (tmp_path / "coupling.png").stat().st_size > 10_000
 
 
-def test_the_command_line_does_the_same_as_the_block(tmp_path):
+def test_the_command_line_does_the_same_as_the_block(tmp_path, here, monkeypatch):
     (line,) = re.findall(r"^\.venv/bin/coexplore (.*)$", README, re.M)
-    assert "boltzmann coupling=0.25" in ran([str(BIN / "coexplore"), *shlex.split(line)], tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert "boltzmann coupling=0.25" in here(*shlex.split(line)).stdout
     assert (tmp_path / "coupling" / "curves.png").exists()
 
 
@@ -42,7 +43,7 @@ def test_the_environment_block_runs(tmp_path):
 
 
 @pytest.fixture
-def plug_in(tmp_path):
+def plug_in(tmp_path, monkeypatch):
     """The README's rule as an installed package: a module and the entry point that the README gives."""
     (block,) = (text for text in PYTHON if "class Population" in text)
     (toml,) = (text for language, text in BLOCKS if language == "toml")
@@ -52,10 +53,12 @@ def plug_in(tmp_path):
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: scratch\nVersion: 0.1\n")
     (about / "entry_points.txt").write_text(f"[coexplore.rules]\n{name} = {target}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_package", raising=False)
     return tmp_path
 
 
-def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in):
+def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in, here):
     (block,) = (text for text in PYTHON if "class Population" in text)
     written = [line for line in block.split("class Population")[1].splitlines() if line.strip()]
     assert len(written) <= 12
@@ -78,17 +81,16 @@ def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in
     last = [float(row.split("│")[4].split()[0]) for row in out.splitlines() if row.startswith("│ population")]
     assert len(last) == 2
     assert max(last) > 0.4
-    assert "centred on the layer's mean" in ran([str(BIN / "coexplore"), "list"], plug_in, PYTHONPATH=str(plug_in))
+    assert "centred on the layer's mean" in here("list").stdout
 
 
-def test_a_broken_plug_in_is_named_and_breaks_nothing_else(plug_in):
+def test_a_broken_plug_in_is_named_and_breaks_nothing_else(plug_in, here):
     (plug_in / "my_package.py").write_text("raise RuntimeError('out of order')")
-    listed = ran([str(BIN / "coexplore"), "list"], plug_in, PYTHONPATH=str(plug_in))
+    listed = here("list").stdout
     line = "rule: 'population' cannot be loaded: RuntimeError: out of order"
     assert line in listed
     assert "Algorithm 1" in listed
-    words = [str(BIN / "coexplore"), "train", "population"]
-    done = subprocess.run(words, capture_output=True, text=True, env=PLAIN | {"PYTHONPATH": str(plug_in)}, check=False)
+    done = here("train", "population")
     assert (done.returncode, done.stderr) == (2, f"coexplore: {line}\n")
 
 

@@ -195,7 +195,7 @@ def test_the_pages_statistics_are_pythons(browser, page):
 
 
 def newcombe(a, b):
-    """Probability that a run of `a` beats one of `b`, and all θ with |θ̂ − θ| ≤ 1.96 √Var(θ), Var by Hanley and McNeil."""
+    """Probability θ̂ that a run of `a` beats one of `b`, and all θ with |θ̂ − θ| ≤ 1.96 √Var(θ) (Hanley and McNeil)."""
     found = np.mean((a[:, None] > b) + 0.5 * (a[:, None] == b))
     theta, n = np.linspace(0, 1, 200_001), (len(a) + len(b)) / 2
     spread = 1 + (n - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))

@@ -2,12 +2,14 @@
 
 import json
 import multiprocessing
+import shutil
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Critic, Multiplexer, Recurrent, Reinforce, Rule, Run, grid, load, train
+from coexplore import Boltzmann, Critic, Multiplexer, Recurrent, Reinforce, Rule, Run, engines, grid, load, train
 from coexplore.run import select
 from coexplore.store import Checkpoint, Store, pack, read
 from coexplore.store.encoding import key
@@ -198,3 +200,71 @@ def test_a_damaged_result_is_trained_again_to_the_same_bits(results, tmp_path):
     assert done.trained == 1
     assert "set aside" in done.problems[0]
     assert np.array_equal(done.results[0].curve, results[1].curve)
+
+
+# Stores that were written before --------------------------------------------------------------------------------------
+
+OLD = Path(__file__).parent / "data" / "store-0.1"  # by the version that numbered its checkpoints' tensors first
+UNDER_WAY = Run(
+    rule=Boltzmann(steps=2), hidden=(4,), task=TASK, critic=Critic(width=3), episodes=640, seed=5
+)  # its checkpoint stands at 17 of 40 updates
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A copy that may be written to."""
+    return Path(shutil.copytree(OLD, tmp_path / "old"))
+
+
+def test_a_store_of_an_earlier_version_is_read(old):
+    results, problems = read(old)
+    assert problems == []
+    assert {(r.engine, r.run.rules[0].name, len(r.snapshots) > 0) for r in results} == {
+        ("cpu", "reinforce", True),
+        ("xla", "boltzmann", True),
+        ("control", "reinforce", False),
+    }
+    assert all(result.params is not None for result in results)
+    assert [(one.run, one.done, len(one.curve)) for one in Store(old).under_way()] == [(UNDER_WAY, 17, 17)]
+    assert len(Store(old).plan()) == 3
+
+
+def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_though_runs_have_gained_fields(old):
+    """By digest: one that names fewer fields, all of them at their defaults, is about the same run."""
+    store = Store(old)
+    (path,) = old.glob("checkpoints/*")
+    about, tensors, provenance = unseal(path)
+    for field in ("centring_strength", "chains", "sampler"):
+        del about["run"]["rule"][field]
+    del about["run"]["critic"]["activation"]
+    seal(path, about, tensors, {"built": provenance["built"]})
+    checkpoint, problems = store.checkpoint(UNDER_WAY, "cpu", provenance["built"])
+    assert (checkpoint.done, problems) == (17, [])
+    cpu = engines.find("cpu")
+    state = cpu.restore([UNDER_WAY], [checkpoint.tensors])
+    assert np.isfinite(cpu.finish(cpu.advance(state, 40))[0].curve).all()
+    about["run"]["rule"]["steps"] = 3
+    seal(path, about, tensors, {"built": provenance["built"]})
+    assert "another run" in store.checkpoint(UNDER_WAY, "cpu", provenance["built"])[1][0]
+
+
+def test_prune_clears_plans_that_nobody_follows_any_more(old):
+    store = Store(old)
+    assert store.plan()
+    with store.lock(UNDER_WAY, "cpu"):
+        store.prune([])
+        assert store.plan()
+    store.prune([])
+    assert store.plan() == []
+    assert [one.run for one in store.under_way()] == [UNDER_WAY]  # a run that is not finished keeps its checkpoint
+
+
+def test_results_one_folder_down_are_found(old, results, tmp_path):
+    (tmp_path / "two").mkdir()
+    pack(results, tmp_path / "two" / "some.safetensors")
+    found = load(tmp_path)
+    assert {result.run for result in found} == {*RUNS, *(result.run for result in load(old))}
+    for path in old.glob("*.safetensors"):  # a store with nothing finished has only checkpoints one folder down
+        path.unlink()
+    with pytest.raises(StoreError, match="no results here"):
+        load(old)

@@ -95,7 +95,7 @@ def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
 def _written(path: Path) -> list[Verdict]:
     """What an earlier command wrote there; nothing if it is not that."""
     known = {claim.id for claim in CLAIMS}
-    with contextlib.suppress(OSError, ValueError, TypeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return [verdict for verdict in map(from_json, json.loads(path.read_text())) if verdict.id in known]
     return []
 

@@ -25,9 +25,12 @@ def draw(
     PAINTERS[figure.kind](figure, axes, drawn)
     for panel, window in zip(axes, figure.windows, strict=False):
         panel.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
-    for panel in axes[:-1]:
-        panel.get_legend().remove()  # one will do
-    page.suptitle(heading(figure), size=12)
+    if figure.kind == "bars":
+        plots.add_shared_legend(page, axes[0], heading(figure))
+    else:
+        page.suptitle(heading(figure), size=12)
+        for panel in axes[:-1]:
+            panel.get_legend().remove()  # one will do
     page.supxlabel(_caption(drawn, missing, evidence), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     for path in paths:

@@ -41,7 +41,7 @@ class Verdict:
 
 
 def from_json(data: Any) -> Verdict:
-    """The inverse of `to_dict`; ValueError or TypeError where it is not that."""
+    """The inverse of `to_dict`; ValueError, KeyError or TypeError where it is not that."""
     verdict = Verdict(**{**data, "proof": tuple(data["proof"])})
     words = (verdict.id, verdict.claim, verdict.verdict, verdict.sentence, verdict.figure, verdict.criterion)
     numbers = (verdict.effect, verdict.low, verdict.high)

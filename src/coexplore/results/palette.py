@@ -34,7 +34,7 @@ SPARE = [  # for rules of somebody's own, and for whatever else must be told apa
     Look("#6A3D9A", "#A98BD0", "--", ">", "//"),
     *RULES.values(),
 ]
-DASHES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+DASHES, MARKERS, HATCHES = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<"), ("", "///", "...")
 SHORT = {
     "boltzmann": "Algorithm 1",
     "recurrent": "Algorithm 2",
@@ -58,11 +58,8 @@ def legend(label: str, rule: str) -> str:
 
 
 def looks(rules: Sequence[str]) -> list[Look]:
-    """A look for each line of a picture, by its rule. Lines of one rule share its colour and differ in dash and marker;
-    where a picture has one rule only, colours tell its lines apart."""
-    if len(set(rules)) == 1 and len(rules) > 1:
-        several = [*RULES.values(), *SPARE[:2]]
-        return [several[i % len(several)] for i in range(len(rules))]
+    """A look for each line of a picture, by its rule. Lines of one rule share its colour, and differ in dash and
+    marker."""
     strangers = list(dict.fromkeys(rule for rule in rules if rule not in BUILT_IN))
     seen: collections.Counter[str] = collections.Counter()
     chosen = []

@@ -3,6 +3,7 @@
 A picture can be drawn again with not a byte different. How a rule looks is in palette.py.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from coexplore.results.palette import DASHES, MARKERS, Look, both_names, legend, looks
+from coexplore.results.palette import DASHES, HATCHES, MARKERS, SHORT, Look, both_names, legend, looks
 from coexplore.results.stats import Summary
 from coexplore.run import Result, by_setting, labels, thinned
 
@@ -78,16 +79,18 @@ def rule_of(results: Sequence[Result]) -> str:
 
 def lines(rules: Mapping[str, str], ordered: int = 0) -> list[Line]:
     """A line for each label, looking like its rule. The first `ordered` are values of one setting: from light to dark,
-    so that the order can be seen without the legend and in grey."""
-    shades = mpl.colormaps["viridis_r"](np.linspace(0.08, 1.0, max(ordered, 1)))
+    so that the order can be seen without the legend and in grey. So are all, where they are of one rule."""
+    ordered = len(rules) if len(rules) > 1 and len(set(rules.values())) == 1 else ordered
     names, others = list(rules), looks(list(rules.values())[ordered:])
-    made = []
-    for i, name in enumerate(names[:ordered]):
-        colour = mpl.colors.to_hex(shades[i])
-        look = Look(colour, colour, DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)], "")
-        made.append(Line(name, name, look))
     rest = zip(names[ordered:], others, strict=True)
-    return [*made, *(Line(name, legend(name, rules[name]), look) for name, look in rest)]
+    shaded = zip(names[:ordered], _shades(ordered), strict=True)
+    return [Line(name, legend(name, rules[name]), look) for name, look in (*shaded, *rest)]
+
+
+def _shades(count: int) -> list[Look]:
+    colours = map(mpl.colors.to_hex, mpl.colormaps["viridis_r"](np.linspace(0.08, 1.0, max(count, 1))[:count]))
+    cycles = itertools.cycle(DASHES), itertools.cycle(MARKERS), itertools.cycle(HATCHES)
+    return [Look(colour, colour, *rest) for colour, *rest in zip(colours, *cycles, strict=False)]
 
 
 def curves(
@@ -160,7 +163,6 @@ def bars(
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
     axes.set_xlabel(label)
     axes.margins(x=0.02, y=0.2)  # room for the notes
-    axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 def _face(line: Line) -> dict[str, Any]:
@@ -177,7 +179,7 @@ def intervals(axes: Any, places: Mapping[str, Mapping[str, Summary]]) -> None:
         halves = [np.nan_to_num((value.high - value.low) / 2) for value in found.values()]
         face = {"color": ["#4D4D4D", "#B3B3B3"][i % 2], "hatch": ["", "///"][i % 2], "edgecolor": "white"}
         axes.bar(at, means, width, yerr=halves, label=name, capsize=3, error_kw={"linewidth": 1}, **face)
-    axes.set_xticks(range(len(ticks)), map(both_names, ticks), rotation=30, ha="right")
+    axes.set_xticks(range(len(ticks)), [SHORT.get(tick, tick) for tick in ticks], rotation=30, ha="right")
     axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
@@ -194,6 +196,13 @@ def traces(axes: Any, groups: Mapping[str, Mapping[str, Any]], lines: Sequence[L
 
 
 NOTE = {"ha": "center", "va": "bottom", "size": 7, "rotation": 90}
+
+
+def add_shared_legend(figure: Figure, axes: Any, title: str) -> None:
+    """One above all panels, of what stands in one of them, under the picture's title."""
+    handles, names = axes.get_legend_handles_labels()
+    words = {"title": title, "title_fontsize": 12, "fontsize": 9, "frameon": False}
+    figure.legend(handles, names, ncols=min(4, len(names)), loc="outside upper center", **words)
 
 
 def add_legend(axes: Any, count: int) -> None:

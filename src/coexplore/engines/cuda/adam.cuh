@@ -1,4 +1,4 @@
-// Adam, upwards. Kept are m / 0.1 and v / 0.001, which saves two multiplications a weight; with
+// Adam, upwards. Kept are m / 0.1 and v / 0.001, which saves two multiplications per weight; with
 //
 //     r = sqrt(0.001 / (1 - 0.999^t)):    alpha m^ / (sqrt(v^) + eps)  =  alpha gain  m / (sqrt(v) + eps / r)
 //     gain = 0.1 / ((1 - 0.9^t) r)        where m, v on the right are the ones kept

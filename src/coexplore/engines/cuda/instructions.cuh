@@ -1,4 +1,4 @@
-// What the GPU does and C++ cannot say, one function an instruction. A test swaps this file for an emulated warp.
+// What the GPU does and C++ cannot say, one function per instruction. A test swaps this file for an emulated warp.
 #pragma once
 
 #define DEVICE __device__ __forceinline__

@@ -1,6 +1,6 @@
 // What a run looks like in memory. One thread block is one run; its weights stay in registers for the length of a launch.
 //
-// In global memory, between launches, three vectors a run: weights, first and second moments, laid out alike,
+// In global memory, between launches, three vectors per run: weights, first and second moments, laid out alike,
 //
 //     W [24][U] | V [24][64] | W_out [U] | w [64] | b_out | w_0 | W_rec [U][U] (chain only)
 //
@@ -42,11 +42,11 @@ struct Draws {
   float *s, *u, *h, *u_a, *a;
 };
 
-template <Family KIND, int PADDED_UNITS, int TILES_A_WARP>
+template <Family KIND, int PADDED_UNITS, int TILES_PER_WARP>
 struct Shape {
   static constexpr Family FAMILY = KIND;
   static constexpr bool CHAIN = FAMILY != Family::independent;
-  static constexpr int UNITS = PADDED_UNITS, TILES = TILES_A_WARP, UNIT_TILES = UNITS / TILE, CRITIC_TILES = CRITIC / TILE;
+  static constexpr int UNITS = PADDED_UNITS, TILES = TILES_PER_WARP, UNIT_TILES = UNITS / TILE, CRITIC_TILES = CRITIC / TILE;
   static constexpr int OWNERS = UNIT_TILES / TILES, WARPS = OWNERS < 4 ? 4 : OWNERS, THREADS = 32 * WARPS;
   static constexpr int CRITIC_SHARE = (CRITIC_TILES + WARPS - 1) / WARPS;
   static constexpr int DEPTH = (UNITS + 15) / 16;  // products of sixteen inputs that make up W_rec^T H

@@ -2,7 +2,7 @@
 #pragma once
 #include "explore.cuh"
 
-// Mean over the batch of one number an episode, in lanes % 16.
+// Mean over the batch of one number per episode, in lanes % 16.
 DEVICE float mean(float x) {
 #pragma unroll
   for (u32 mask = 8; mask; mask /= 2) x += shuffle_xor(x, mask);

@@ -1,4 +1,4 @@
-// The kernel: updates t to t + n - 1 of every run, one block a run. The compiler is given the shape, whether
+// The kernel: updates t to t + n - 1 of every run, one block per run. The compiler is given the shape, whether
 // to record the draws, and how many blocks a multiprocessor should hold (it limits the registers of a thread).
 #include "learn.cuh"
 

@@ -2,7 +2,7 @@
 
 function inside() {
   if (!data.inside.length) return el("section", { id: "inside" }, el("h2", {}, "Inside a run"),
-    el("p", {}, "No run here has parameters and snapshots: a store has them, a pack those of one seed a setting."));
+    el("p", {}, "No run here has parameters and snapshots: a store has them, a pack those of one seed per setting."));
   const state = remembered("inside", () => ({ run: 0, input: 0 }));
   state.run = Math.min(state.run, data.inside.length - 1);
   const place = el("div", { class: "pair" });

@@ -29,18 +29,16 @@ function shades(ordered) {
 }
 
 // A look for each line by its rule. Lines of one rule share its colour, and differ in dash and marker; where there is one
-// rule only, colours tell its lines apart.
+// rule only, they go from light to dark.
 function looks(rules, ordered = 0) {
   const { rules: known, spare } = data.palette;
-  const rest = rules.slice(ordered);
-  const several = [...Object.values(known), ...spare.slice(0, 2)];
-  const alone = new Set(rest).size === 1 && rest.length > 1;
+  const shaded = rules.length > 1 && new Set(rules).size === 1 ? rules.length : ordered;
+  const rest = rules.slice(shaded);
   const strangers = [...new Set(rest.filter((rule) => !(rule in known)))];
   const seen = {};
-  return [...shades(ordered), ...rest.map((rule, i) => {
-    const own = known[rule] ?? spare[strangers.indexOf(rule) % spare.length];
-    const { colour, dark, dash, marker } = alone ? several[i % several.length] : own;
-    const variant = alone ? 0 : (seen[rule] = (seen[rule] ?? -1) + 1);
+  return [...shades(shaded), ...rest.map((rule) => {
+    const { colour, dark, dash, marker } = known[rule] ?? spare[strangers.indexOf(rule) % spare.length];
+    const variant = seen[rule] = (seen[rule] ?? -1) + 1;
     return { colour: theme.dark ? dark : colour, dash: later(DASHES, dash, variant), symbol: later(SYMBOLS, marker, variant) };
   })];
 }
