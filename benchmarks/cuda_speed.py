@@ -1,4 +1,4 @@
-"""Speed of the cuda engine: microseconds an update of a whole group of runs, by rule, units and runs; the paper's runs.
+"""Speed of the cuda engine: us per update of a whole group of runs, by rule, units and runs; and the paper's runs.
 
 The time of an update of 132 runs is the time in which all 132 do one. Each figure is the best of three launches.
 """
@@ -37,7 +37,7 @@ def microseconds(advance, state, seconds=0.1):
 
 
 def table(title, rule, units=UNITS, runs=RUNS):
-    print(f"\n{title}: us an update of so many runs\n  units" + "".join(f"{n:>9} runs" for n in runs))
+    print(f"\n{title}: us per update of so many runs\n  units" + "".join(f"{n:>9} runs" for n in runs))
     for N in units:
         cells = [microseconds(cuda.advance, group(rule, N, n)) for n in runs]
         print(f"  {N:>5}" + "".join(f"{us:>14.2f}" for us in cells), flush=True)

@@ -87,7 +87,7 @@ def table(heading, best):
     yardstick = best.get("NumPy")
     for name, us in best.items():
         ratio = f"{yardstick / us:6.1f} times NumPy" if yardstick else ""
-        print(f"  {name:<24}{us:8.0f} us an update and run {ratio}")
+        print(f"  {name:<24}{us:8.0f} us per update and run {ratio}")
 
 
 RULES = {
@@ -107,7 +107,7 @@ RULES = {
 def rivals():
     """Every rule beside Algorithm 2."""
     one, five = (measured({name: Xla(rule, width) for name, rule in RULES.items()}) for width in (1, 5))
-    print("\nxla, N = 64: us an update and run, and as a multiple of Algorithm 2 with T = 1")
+    print("\nxla, N = 64: us per update and run, and as a multiple of Algorithm 2 with T = 1")
     for name in RULES:
         single, vmapped = one[name] / one["recurrent, T = 1"], five[name] / five["recurrent, T = 1"]
         print(f"  {name:<26}one run {one[name]:6.0f} ({single:5.2f})   five vmapped {five[name]:6.0f} ({vmapped:5.2f})")
@@ -118,7 +118,7 @@ PAPER = ["boltzmann, T = 25", "recurrent, T = 2", "reinforce", "ste", "unbiased-
 
 def fused():
     """The cpu engine beside xla with five runs vmapped; larger layers; two threads."""
-    print(f"\ncpu ({cpu.kernel().__name__.rpartition('_')[2]}), N = 64: us an update and run")
+    print(f"\ncpu ({cpu.kernel().__name__.rpartition('_')[2]}), N = 64: us per update and run")
     for name in PAPER:
         best = measured({"xla": Xla(RULES[name], 5), "cpu": Cpu(RULES[name])})
         print(

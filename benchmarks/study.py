@@ -6,12 +6,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from coexplore import training
 from coexplore.paper.figures import SCALES, runs
-from coexplore.study import study
+from coexplore.study import group, study
 
 spent = 0.0
-plain = training.snapshot
+plain = group.snapshot
 
 
 def timed(*arguments):
@@ -23,7 +22,7 @@ def timed(*arguments):
 
 
 def main() -> None:
-    training.snapshot = timed
+    group.snapshot = timed
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         wanted = runs(["headline"], *SCALES["paper"])

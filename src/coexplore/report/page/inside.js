@@ -38,7 +38,7 @@ const heat = (name, title, rows, about) => new Chart({
 // Several lines over the training, each by its name.
 function linesChart(name, title, unit, lines, x) {
   const names = Object.keys(lines);
-  const drawn = () => looks(names.map(() => null));
+  const drawn = () => looks(names);
   return new Chart({
     name, title,
     option: () => ({
