@@ -15,14 +15,14 @@ def steps(run: Run, T: int) -> Run:
 def a1_1(at: Evidence) -> list[Part]:
     """First-quarter reward at T = 15, 20, 30 and 50 not more than 0.03 below that at the paper's 25."""
     found = {T: at.difference(steps(ALG_1, T), ALG_1, first) for T in (15, 20, 30, 50)}
-    return [above(f"T = {T} over 25, first quarter", one, -MARGIN) for T, one in found.items()]
+    return [above(f"T = {T} over 25, first quarter", estimate, -MARGIN) for T, estimate in found.items()]
 
 
 @claim("A1.2", "figa1", "T = 25 ends best")
 def a1_2(at: Evidence) -> list[Part]:
     """The highest mean last-quarter reward, and no other can be better by 0.03 (ties named); fails if one beats it."""
     found = {T: at.difference(ALG_1, steps(ALG_1, T), last) for T in STEPS["boltzmann"] if T != 25}
-    return [above(f"T = 25 over {T}, last quarter", one, needs="mean") for T, one in found.items()]
+    return [above(f"T = 25 over {T}, last quarter", estimate, needs="mean") for T, estimate in found.items()]
 
 
 @claim("A1.3", "figa1", "T = 50 ends slightly worse than T = 25")
@@ -62,7 +62,7 @@ def alike(at: Evidence, runs: dict[str, Run], common: Run) -> list[Part]:
     """Curves that look the same: first and last quarter both within the margin of the common setting's."""
     windows = {"first": first, "last": last}
     found = {f"{x}, {w} quarter": at.difference(run, common, f) for x, run in runs.items() for w, f in windows.items()}
-    return [part for name, one in found.items() for part in similar(name, one)]
+    return [part for name, estimate in found.items() for part in similar(name, estimate)]
 
 
 @claim("A3.1", "figa3", "T makes almost no difference to Algorithm 2")

@@ -52,7 +52,7 @@ def f2_5(at: Evidence) -> list[Part]:
     """Higher reward in each quarter of the training."""
     ordinals = ("first", "second", "third", "last")
     found = {word: at.difference(ALG_1, INDEPENDENT, quarter(i)) for i, word in enumerate(ordinals)}
-    return [above(f"Algorithm 1 over REINFORCE, {word} quarter", one) for word, one in found.items()]
+    return [above(f"Algorithm 1 over REINFORCE, {word} quarter", estimate) for word, estimate in found.items()]
 
 
 @claim("F2.6", "fig2", "Above c = 0.25 Algorithm 1 gets worse")
@@ -87,13 +87,13 @@ def others(*labels: str) -> list[str]:
 def f3_1(at: Evidence) -> list[Part]:
     """At every N the highest mean, and no other rule can be better by 0.03 (ties named); fails where one beats it."""
     found = everywhere(at, "Algorithm 1", others("Algorithm 1"), first)
-    return [above(name, one, needs="mean") for name, one in found.items()]
+    return [above(name, estimate, needs="mean") for name, estimate in found.items()]
 
 
 @claim("F3.2", "fig3", "Algorithm 1 is faster than STE backprop at every N")
 def f3_2(at: Evidence) -> list[Part]:
     """Higher first-quarter reward at every N."""
-    return [above(name, one) for name, one in everywhere(at, "Algorithm 1", ["STE backprop"], first).items()]
+    return [above(name, estimate) for name, estimate in everywhere(at, "Algorithm 1", ["STE backprop"], first).items()]
 
 
 @claim("F3.3", "fig3", "The speed of Algorithm 1 scales well with N")
@@ -120,14 +120,14 @@ def f3_4(at: Evidence) -> list[Part]:
 def f4_1(at: Evidence) -> list[Part]:
     """Within 0.03 of each rival at every N, in either direction."""
     found = everywhere(at, "Algorithm 1", others("Algorithm 1", "Algorithm 2"), last)
-    return [part for name, one in found.items() for part in similar(name, one)]
+    return [part for name, estimate in found.items() for part in similar(name, estimate)]
 
 
 @claim("F4.2", "fig4", "Algorithm 2's last-1e6 reward is the best at every N")
 def f4_2(at: Evidence) -> list[Part]:
     """At every N the highest mean, and no other rule can be better by 0.03 (ties named); fails where one beats it."""
     found = everywhere(at, "Algorithm 2", others("Algorithm 2"), last)
-    return [above(name, one, needs="mean") for name, one in found.items()]
+    return [above(name, estimate, needs="mean") for name, estimate in found.items()]
 
 
 @claim("F5.1", "fig5", "Algorithm 2 at c = 0, λ = 0.25 is slightly worse than REINFORCE")
@@ -153,7 +153,7 @@ def f5_3(at: Evidence) -> list[Part]:
 def f5_4(at: Evidence) -> list[Part]:
     """Higher reward in the first and in the last quarter."""
     found = {"first": at.difference(ALG_2, INDEPENDENT, first), "last": at.difference(ALG_2, INDEPENDENT, last)}
-    return [above(f"Algorithm 2 over REINFORCE, {word} quarter", one) for word, one in found.items()]
+    return [above(f"Algorithm 2 over REINFORCE, {word} quarter", estimate) for word, estimate in found.items()]
 
 
 @claim("F5.5", "fig5", "At c = 0.25 Algorithm 2 is slower than Algorithm 1 but ends higher")

@@ -14,13 +14,13 @@ def at_coupling(run: Run, c: float) -> Run:
 
 def rises(at: Evidence, run: Run, axis: str, values: Sequence[float]) -> list[Part]:
     """From the first value to the last; the steps between can only speak against it: each may be too small to see."""
-    made = [change(run, axis, value) for value in values]
+    runs = [change(run, axis, value) for value in values]
     word = {"coupling": "c", "trace_decay": "λ"}[axis]
     steps = [
-        above(f"{word} = {values[i + 1]} over {values[i]}", at.difference(made[i + 1], made[i]), needs="nothing")
-        for i in range(len(made) - 1)
+        above(f"{word} = {values[i + 1]} over {values[i]}", at.difference(runs[i + 1], runs[i]), needs="nothing")
+        for i in range(len(runs) - 1)
     ]
-    return [above(f"{word} = {values[-1]} over {values[0]}", at.difference(made[-1], made[0])), *steps]
+    return [above(f"{word} = {values[-1]} over {values[0]}", at.difference(runs[-1], runs[0])), *steps]
 
 
 def falls(at: Evidence, run: Run, axis: str, values: Sequence[float]) -> list[Part]:

@@ -50,10 +50,10 @@ class Follower:
     def live(self) -> dict[str, Any]:
         """Small enough to be asked for every other second."""
         running, plan, done = self.store.under_way(), self.store.plan(), self.store.finished()
-        fresh = [one for one in running if one.fresh]
+        fresh = [going for going in running if going.fresh]
         remaining = _remaining(plan, done, running)
-        busy = (self.store.training() or {one.run.digest for one in fresh}) - done
-        trained = {one.run.digest: one.episodes for one in running}
+        busy = (self.store.training() or {going.run.digest for going in fresh}) - done
+        trained = {going.run.digest: going.episodes for going in running}
         return {
             "stamp": self._stamp(),
             "finished": sum(run.digest in done for run in plan) if plan else len(done),
@@ -61,7 +61,7 @@ class Follower:
             "share": _share(plan, done, running),
             "left": short(Costs(self.results).left(remaining.values(), trained, len(busy))),
             "busy": len(busy),
-            "running": [_line(one, label) for one, label in _labelled(fresh[:MOST_LINES])],
+            "running": [_line(going, label) for going, label in _labelled(fresh[:MOST_LINES])],
             "idle": len(running) - len(fresh),
             "failures": [text(reason) for reason in self.store.failures()],
         }
@@ -81,34 +81,34 @@ class Follower:
 
 def _remaining(plan: list[Planned], done: set[str], running: Iterable[UnderWay]) -> dict[str, Planned]:
     """What is not finished; where nothing was announced, the runs under way are all there is to know of."""
-    known = plan or [planned(one.run) for one in running]
+    known = plan or [planned(going.run) for going in running]
     return {run.digest: run for run in known if run.digest not in done}
 
 
 def _share(plan: list[Planned], done: set[str], running: list[UnderWay]) -> float | None:
     """Episodes trained, of all that are planned."""
-    known = {run.digest: run.episodes for run in plan or [planned(one.run) for one in running]}
-    partly = {one.run.digest: one.episodes for one in running}
+    known = {run.digest: run.episodes for run in plan or [planned(going.run) for going in running]}
+    partly = {going.run.digest: going.episodes for going in running}
     trained = sum(n if digest in done else partly.get(digest, 0) for digest, n in known.items())
     return short(trained / sum(known.values())) if known else None
 
 
 def _labelled(running: list[UnderWay]) -> list[tuple[UnderWay, str]]:
-    named = zip(running, labels([one.run for one in running]), strict=True)
-    return sorted(((one, f"{label}, seed {one.run.seed}") for one, label in named), key=lambda pair: pair[1])
+    named = zip(running, labels([going.run for going in running]), strict=True)
+    return sorted(((going, f"{label}, seed {going.run.seed}") for going, label in named), key=lambda pair: pair[1])
 
 
-def _line(one: UnderWay, label: str) -> dict[str, Any]:
+def _line(going: UnderWay, label: str) -> dict[str, Any]:
     """A curve that has not reached its end."""
-    step = max(1, -(-len(one.curve) // POINTS))
-    whole = one.curve[: len(one.curve) // step * step].reshape(-1, step).mean(axis=1)
-    width = one.episodes / max(len(one.curve), 1) * step
+    step = max(1, -(-len(going.curve) // POINTS))
+    whole = going.curve[: len(going.curve) // step * step].reshape(-1, step).mean(axis=1)
+    width = going.episodes / max(len(going.curve), 1) * step
     points = [[round((i + 1) * width), short(y)] for i, y in enumerate(whole)]
     return {
         "label": label,
-        "rule": one.run.rules[0].name,
-        "digest": one.run.digest,
-        "done": one.episodes,
-        "episodes": one.run.episodes,
+        "rule": going.run.rules[0].name,
+        "digest": going.run.digest,
+        "done": going.episodes,
+        "episodes": going.run.episodes,
         "points": points,
     }

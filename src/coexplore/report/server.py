@@ -57,8 +57,8 @@ class Handler(BaseHTTPRequestHandler):
         return self.headers.get("Host", "") in (f"{HOST}:{port}", f"localhost:{port}")
 
     def _page(self) -> None:
-        made = page(self.server.follower.report(), served=True)
-        self._send(200, "text/html", made.html, made.policy + "; frame-ancestors 'none'")
+        answer = page(self.server.follower.report(), served=True)
+        self._send(200, "text/html", answer.html, answer.policy + "; frame-ancestors 'none'")
 
     def _data(self) -> None:
         self._send(200, "application/json", json.dumps(self.server.follower.report(), allow_nan=False))

@@ -28,7 +28,7 @@ def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multipl
     """Every setting that a run of these rules and tasks may have, by its name."""
     of_rules: dict[str, EachLayer] = {}
     for rule in rules:
-        of_rules |= {name: of_rules.get(name, EachLayer(one)).beside(one) for name, one in specs(rule).items()}
+        of_rules |= {name: of_rules.get(name, EachLayer(spec)).beside(spec) for name, spec in specs(rule).items()}
     names: Names = {"task": TaskName(), "layers": Layers(), **of_rules}
     for task in tasks:
         names |= {name: spec for name, spec in specs(task).items() if name not in HIDDEN}
@@ -94,8 +94,8 @@ def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:
         shown = settings_of(run)[name].show(value)
         raise refusal(name, shown, f"one value, or {len(having)}: one per layer that has it")
     changed = list(run.rules)
-    for i, one in zip(having, values, strict=True):
-        changed[i] = dataclasses.replace(changed[i], **{name: one})
+    for i, each in zip(having, values, strict=True):
+        changed[i] = dataclasses.replace(changed[i], **{name: each})
     return tuple(changed)
 
 

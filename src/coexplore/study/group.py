@@ -25,7 +25,7 @@ class Group(Generic[S]):
         known = [checkpoint for checkpoint in saved if checkpoint is not None]
         state = engine.restore(runs, [checkpoint.tensors for checkpoint in known]) if known else engine.start(runs)
         self.state = engine.advance(state, 0)
-        self.seen: list[list[Tensors]] = [unstacked(one.snapshots) if one else [] for one in saved]
+        self.seen: list[list[Tensors]] = [unstacked(point.snapshots) if point else [] for point in saved]
         self.moments, self.updates = moments(runs[0].updates), 64
 
     @property

@@ -92,9 +92,9 @@ def make(env: str) -> Any:
 def spaces(env: str) -> Spaces:
     from gymnasium.spaces import Box, Discrete, flatdim
 
-    made = make(env)
+    instance = make(env)
     try:
-        seen, acts = made.observation_space, made.action_space
+        seen, acts = instance.observation_space, instance.action_space
         if not seen.is_np_flattenable:
             raise refusal("env", env, f"observations that are numbers of a fixed count, not {seen}")
         if isinstance(acts, Discrete) and acts.n > 1:
@@ -103,4 +103,4 @@ def spaces(env: str) -> Spaces:
             return Spaces(flatdim(seen), None, flatdim(acts))
         raise refusal("env", env, f"actions that are choices or numbers, not {acts}")
     finally:
-        made.close()
+        instance.close()

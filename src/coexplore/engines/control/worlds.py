@@ -144,17 +144,17 @@ class Worlds:
 @functools.cache
 def replayable(env: str) -> bool:
     """Whether the same seed and the same actions give the same episode, in this environment and in a fresh one."""
-    one, other = make(env), make(env)
+    old, fresh = make(env), make(env)
     try:
-        first = _played(one, seed=1)
-        _played(one, seed=2)  # what came before must not matter
-        return first == _played(one, seed=1) == _played(other, seed=1)
+        history = _play(old, seed=1)
+        _play(old, seed=2)  # what came before must not matter
+        return history == _play(old, seed=1) == _play(fresh, seed=1)
     finally:
-        one.close()
-        other.close()
+        old.close()
+        fresh.close()
 
 
-def _played(env: Any, seed: int, steps: int = 200) -> list[Any]:
+def _play(env: Any, seed: int, steps: int = 200) -> list[Any]:
     env.action_space.seed(seed)
     history: list[Any] = [np.asarray(env.reset(seed=seed)[0], dtype=object).tolist()]
     for _ in range(steps):

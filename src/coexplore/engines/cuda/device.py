@@ -151,9 +151,9 @@ class Gpu:
         with _compiling[key], self.cupy.cuda.Device(self.index):
             if key not in _kernels:
                 with _telling():
-                    made = self.cupy.RawModule(code=source(), options=options(shape, record)).get_function("train")
-                made.max_dynamic_shared_size_bytes = shape.shared
-                _kernels[key] = made
+                    kernel = self.cupy.RawModule(code=source(), options=options(shape, record)).get_function("train")
+                kernel.max_dynamic_shared_size_bytes = shape.shared
+                _kernels[key] = kernel
         return _kernels[key]
 
     def launch(self, shape: Shape, record: bool, runs: int, arguments: tuple[Any, ...]) -> None:
