@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check newest bench bench-report screenshots
+.PHONY: setup demo test cluster-test check newest bench bench-report bench-store screenshots
 
 setup: .venv/ready
 
@@ -18,6 +18,10 @@ demo: setup
 
 test: setup
 	$(BIN)/pytest
+
+# A real Ray cluster of two nodes on this machine, one of which is lost: about three minutes.
+cluster-test: setup
+	$(BIN)/pytest -n 0 -m cluster tests/test_ray.py
 
 check: setup
 	$(BIN)/ruff check
@@ -43,6 +47,11 @@ bench: setup
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/cuda_speed.py
 	$(BIN)/python benchmarks/control_speed.py
+	$(BIN)/python benchmarks/study.py
+
+# A store of 100,000 runs (about 4 GB for a few minutes).
+bench-store: setup
+	$(BIN)/python benchmarks/store.py
 
 bench-report: setup
 	$(BIN)/python benchmarks/report.py

@@ -1,9 +1,11 @@
-"""Speed of the cuda engine: us per update of a whole group of runs, by rule, units and runs; and the paper's runs.
+"""Speed on a GPU: us per update of a whole group of runs, by rule, units and runs; the paper's runs; xla's widths.
 
 The time of an update of 132 runs is the time in which all 132 do one. Each figure is the best of three launches.
 """
 
 import time
+
+import jax
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Run, StraightThrough, UnbiasedWeightMax, grid
 from coexplore.engines import cuda
@@ -52,6 +54,44 @@ def against_xla(runs=40):
     print(f"\nAlgorithm 1, {runs} runs: cuda {mine:.2f} us, xla {theirs:.1f} us: {theirs / mine:.1f} times", flush=True)
 
 
+def wide_groups():
+    """xla's groups of 64 and of 1024 runs; and how long a group takes to start."""
+    from coexplore.engines import xla
+
+    for title, rule in (("Algorithm 1, T = 25", Boltzmann()), ("Algorithm 2, T = 2", Recurrent())):
+        for width in (64, 1024):
+            began = time.perf_counter()
+            state = xla.advance(xla.start(grid(Run(rule=rule, episodes=LONG), seed=range(width)), width), 0)
+            ready = time.perf_counter() - began
+            us = microseconds(xla.advance, state, seconds=0.5)
+            each = f"{us / width:.2f} per run; {ready:.1f} s to start and compile"
+            print(f"xla, {title}, {width:>4} runs: {us:.0f} us per update, {each}", flush=True)
+
+
+def looks(runs=132):
+    """A snapshot of a group, against snapshots of its runs by the engines that have no kernel for that."""
+    from coexplore.engines.look import look
+
+    state = cuda.advance(group(Boltzmann(), 64, runs), 0)
+    params = cuda.params(state)
+    mine = best(lambda: cuda.look(state))
+    theirs = best(lambda: [look(run, now, state.done) for run, now in zip(state.runs, params, strict=True)])
+    print(
+        f"\na look at {runs} runs: {1e3 * mine:.2f} ms, in JAX {1e3 * theirs:.0f} ms: {theirs / mine:.0f} times",
+        flush=True,
+    )
+
+
+def best(work, times=4):
+    """Seconds."""
+    spent = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - began)
+    return min(spent)
+
+
 def whole_paper():
     runs = figures.runs([name for name, figure in FIGURES.items() if not figure.ours], *figures.SCALES["paper"])
     began = time.perf_counter()
@@ -70,6 +110,12 @@ def whole_paper():
 
 
 def main():
+    figures_of_cuda()
+    if jax.default_backend() != "cpu":
+        wide_groups()
+
+
+def figures_of_cuda():
     if why := cuda.missing():
         if why != NO_GPU:
             print(f"no figures of the cuda engine: {why}")
@@ -78,6 +124,7 @@ def main():
     table("Algorithm 2, T = 2", Recurrent())
     for rule in (Reinforce(), StraightThrough(), UnbiasedWeightMax()):
         table(rule.name, rule, (8, 64, 128), (1, 132))
+    looks()
     whole_paper()
     against_xla()
 

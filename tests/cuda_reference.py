@@ -68,15 +68,8 @@ class Reference:
         self.tie = tie if bits else 0.0
         run, x = self.run, self.params
         self.progress = self.t / max(run.updates - 1, 1)
-        state, u, u_a = draws(run, self.t)
-        s = np.where(state, 1.0, -1.0 if run.task.encoding == "signed" else 0.0)
-        H, P = self.chain(s, u, bits and bits["h"])
+        s, u, u_a, H, P, x_out, a, r, hidden, delta = self.act(self.t, bits)
         h = H[-1]
-        x_out = h @ x["W_out"][:, 0] + x["b_out"]
-        a = self.fired(sigma(x_out), u_a, bits and bits["a"])
-        r = np.where(run.task.answer(state) == (a == 1), 1.0, -1.0 if run.task.rewards == "signed" else 0.0)
-        hidden, value = self.critic(s)
-        delta = r - value
         signal = (delta if run.rule.centres_reward else r)[:, None]
         g = self.hidden_credit(s, H, P, x_out, a, signal)
         e_out = delta * (a - sigma(x_out))
@@ -89,6 +82,30 @@ class Reference:
         self.last = {"s": s, "u": u, "h": H, "u_a": u_a, "a": a}
         self.gradient, self.reward = g, r.mean()
         self.ascend(g)
+
+    def act(self, t, bits=None):
+        """The batch of update t up to its rewards."""
+        run, x = self.run, self.params
+        state, u, u_a = draws(run, t)
+        s = np.where(state, 1.0, -1.0 if run.task.encoding == "signed" else 0.0)
+        H, P = self.chain(s, u, bits and bits["h"])
+        x_out = H[-1] @ x["W_out"][:, 0] + x["b_out"]
+        a = self.fired(sigma(x_out), u_a, bits and bits["a"])
+        r = np.where(run.task.answer(state) == (a == 1), 1.0, -1.0 if run.task.rewards == "signed" else 0.0)
+        hidden, value = self.critic(s)
+        return s, u, u_a, H, P, x_out, a, r, hidden, r - value
+
+    def look(self, progress, tie=1e-6):
+        """Firing rates and the critic's error on the states that all runs are looked at in."""
+        self.run, self.progress, self.tie = self.run.with_seed(0), progress, tie
+        batches = [self.act(0xE0000000 + i) for i in range(16)]
+        drawn = [(H[-1], a, delta) for _, _, _, H, _, _, a, _, _, delta in batches]
+        h, a, delta = (np.concatenate(x) for x in zip(*drawn, strict=True))
+        return {
+            "firing.0": h.mean(axis=0),
+            "firing.1": a.mean(keepdims=True),
+            "critic_error": np.sqrt(np.mean(delta**2)),
+        }
 
     def chain(self, s, u, bits):
         """H₍₀₎ … H₍T₎ and the probabilities behind them."""
@@ -104,7 +121,7 @@ class Reference:
     def fired(self, p, u, bits):
         close = np.abs(u - p) < self.tie
         self.draws, self.ties = self.draws + p.size, self.ties + close.sum()
-        return np.where(close, bits, u < p).astype(float) if close.any() else (u < p).astype(float)
+        return np.where(close & (bits is not None), bits, u < p).astype(float)
 
     def critic(self, s):
         if self.run.critic is None:

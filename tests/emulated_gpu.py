@@ -36,28 +36,31 @@ class EmulatedGpu:
     def empty(self, shape):
         return np.full(shape, np.nan, np.float32)
 
-    def kernel(self, shape, record=False):
-        if (shape, record) not in self.built:
-            self.built[shape, record] = ctypes.CDLL(str(compiled(self.folder, shape, record)))
-        return self.built[shape, record]
+    def compiled(self, kernel):
+        if kernel not in self.built:
+            self.built[kernel] = ctypes.CDLL(str(compiled(self.folder, kernel)))
+        return self.built[kernel]
 
-    def launch(self, shape, record, runs, arguments):
+    def launch(self, kernel, runs, arguments):
         def plain(x):
             if isinstance(x, np.ndarray):
                 return ctypes.c_void_p(x.ctypes.data)
-            return ctypes.c_uint32(x) if x.dtype == np.uint32 else ctypes.c_void_p(int(x))
+            return {"uint32": ctypes.c_uint32, "float32": ctypes.c_float, "uint64": ctypes.c_void_p}[x.dtype.name](
+                x.item()
+            )
 
-        self.kernel(shape, record).launch(runs, int(self.backwards), *map(plain, arguments))
+        self.compiled(kernel).launch(runs, int(self.backwards), *map(plain, arguments))
 
 
-def compiled(folder, shape, record):
+def compiled(folder, kernel):
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    name = f"{shape.family}_{shape.units}_{shape.tiles}_{record}"
-    program, source = folder / f"{name}.so", folder / name / "train.cu"
+    shape = kernel.shape
+    name = f"{kernel.name}_{shape.family}_{shape.units}_{shape.tiles}_{kernel.record}"
+    program, source = folder / f"{name}.so", folder / name / f"{kernel.name}.cu"
     if not program.exists():
         source.parent.mkdir(parents=True)
-        source.write_text(device.source(("instructions.cuh",)))
-        given = [x for x in device.options(shape, record) if x.startswith("-D")]
+        source.write_text(device.source(kernel.name, ("instructions.cuh",)))
+        given = [x for x in device.options(kernel) if x.startswith("-D")]
         flags = [
             "-std=c++17",
             "-O1",
@@ -68,7 +71,7 @@ def compiled(folder, shape, record):
             "-Wno-unknown-pragmas",
             "-Wno-sign-compare",
         ]
-        files = [f"-I{source.parent}", f"-I{CPP}", str(CPP / "emulated_launch.cpp"), "-o", str(program)]
+        files = [f"-I{source.parent}", f"-I{CPP}", str(CPP / f"emulated_{kernel.name}.cpp"), "-o", str(program)]
         built = subprocess.run([compiler, *flags, *given, *files], capture_output=True, text=True, check=False)
         assert (built.returncode, built.stderr) == (0, ""), built.stderr
     return program

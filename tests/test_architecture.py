@@ -38,9 +38,10 @@ HOMES = {
     },
     "matplotlib": {"results/plots.py"},
     "optax": {"engines/xla.py"},
+    "ray": {"study/cluster/worker.py"},
     "rich": {"study/progress.py", "cli/tables.py", "cli/reproduce.py"},
     "safetensors": {"store/sealed.py"},
-    "scipy": {"results/stats.py"},
+    "scipy": {"results/bootstrap.py", "results/stats.py"},
     "sklearn": {"tasks/supervised.py"},
 }
 

@@ -1,6 +1,5 @@
 """How the rules are compared on tasks with labels, on results made up for the purpose."""
 
-import dataclasses
 import re
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def test_every_rule_is_trained_with_both_rewards_alike_but_for_the_rate():
 def test_the_rate_is_chosen_by_the_reward_while_training_and_not_by_what_is_held_out(results):
     assert {run.learning_rate for run in chosen(DIGITS, results)} == {0.005}
     # Seeds beyond those of the tuning have no say: only the best rate has them.
-    lucky = [dataclasses.replace(r, curve=r.curve - 9) if r.run.seed >= TUNING else r for r in results]
+    lucky = [r.replaced(curve=r.curve - 9) if r.run.seed >= TUNING else r for r in results]
     assert {run.learning_rate for run in chosen(DIGITS, lucky)} == {0.005}
 
 
@@ -89,7 +88,7 @@ def test_couplings_are_chosen_by_the_average_return_of_the_first_seeds():
     assert len(tuned) == 2 * len(control.COUPLINGS) * control.TUNING
     best = control.chosen(CARTPOLE, tuned)
     assert {run.rules[0].coupling for run in best[-8:] if hasattr(run.rules[0], "coupling")} == {0.1, 0.25}
-    late = [dataclasses.replace(r, curve=r.curve - 99) if r.run.rules[0].coupling == 0.1 else r for r in tuned]
+    late = [r.replaced(curve=r.curve - 99) if r.run.rules[0].coupling == 0.1 else r for r in tuned]
     assert 0.1 not in {getattr(run.rules[0], "coupling", None) for run in control.chosen(CARTPOLE, late)}
 
 

@@ -123,6 +123,8 @@ BAD = {
     "train reinforce --seeds 2 --seed 1": "seeds: 2 is not allowed",
     "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
     "train reinforce --threads 0": "threads: '0' is not allowed",
+    "train reinforce --snapshots -1": "snapshots: '-1' is not allowed; give a whole number of at least 0",
+    "reproduce fig2 --snapshots few": "snapshots: 'few' is not allowed; give a whole number of at least 0",
     "train reinforce --engine gpu": "engine: 'gpu' is not allowed (did you mean 'cpu'?); give one of auto, cuda",
     "train weight-max --preset autor": "preset: 'autor' is not allowed (did you mean 'author'?)",
     "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",

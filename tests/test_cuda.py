@@ -28,7 +28,10 @@ from coexplore import (
 from coexplore.engines import cuda
 from coexplore.engines.base import NO_GPU
 from coexplore.engines.cuda import device, layout
+from coexplore.engines.cuda.device import Kernel
 from coexplore.engines.cuda.layout import Shape
+from coexplore.engines.look import look
+from coexplore.engines.one_layer import structure
 
 # What an update must be, for every rule -------------------------------------------------------------------------------
 
@@ -68,7 +71,7 @@ def test_the_reference_is_the_algorithm_box(run):
 def in_tree(run, flat):
     """The reference's parameters as the network has them."""
     values = [flat[k] for k in ("W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
-    return jax.tree.unflatten(layout.structure(run), values)
+    return jax.tree.unflatten(structure(run), values)
 
 
 # Random numbers -------------------------------------------------------------------------------------------------------
@@ -88,7 +91,7 @@ def test_philox_gives_the_published_words(rounds, given, expected, gpu):
     assert tuple(philox(given[:4], given[4:], rounds).tolist()) == expected
     array = ctypes.c_uint32 * 4
     out = array()
-    gpu.kernel(SMALLEST).philox_words(rounds, array(*given[:4]), array(*given[4:], 0, 0), out)
+    gpu.compiled(Kernel("train", SMALLEST)).philox_words(rounds, array(*given[:4]), array(*given[4:], 0, 0), out)
     assert tuple(out) == expected
 
 
@@ -165,7 +168,7 @@ def agree(run, updates):
 def with_params(state, change):
     """The state with other parameters."""
     changed = [
-        layout.pack(run, change(mine), state.shape.length)
+        layout.pack(run, [change(mine)], state.shape.length)[0]
         for run, mine in zip(state.runs, cuda.params(state), strict=True)
     ]
     saved = zip(cuda.tensors(state), changed, strict=True)
@@ -175,7 +178,7 @@ def with_params(state, change):
 def moments(state):
     """Adam's first moments in the shape of the parameters."""
     (run,), (tensors,) = state.runs, cuda.tensors(state)
-    return jax.tree.unflatten(layout.structure(run), [tensors["first"][place] for place, _ in layout._places(run)])
+    return jax.tree.unflatten(structure(run), [place.of(tensors["first"][None])[0] for place in layout.places(run)])
 
 
 def same(a, b):
@@ -209,8 +212,7 @@ def test_a_mixed_group_gives_each_run_what_it_gets_alone(emulated):
     rules = [Reinforce("none"), StraightThrough(), UnbiasedWeightMax(expected=True), UnbiasedWeightMax()]
     tasks = [Multiplexer(1), Multiplexer(2, rewards="binary"), Multiplexer(3, "binary"), Multiplexer(4)]
     runs = [
-        small(rule, N=9 + i, task=task, seed=i, updates=10)
-        for i, (rule, task) in enumerate(zip(rules, tasks, strict=True))
+        small(rule, N=9, task=task, seed=i, updates=10) for i, (rule, task) in enumerate(zip(rules, tasks, strict=True))
     ]
     assert cuda.groups(runs) == [runs]
     together = cuda.finish(cuda.advance(cuda.start(runs), 10))
@@ -232,20 +234,91 @@ def test_each_point_of_the_curve_is_the_mean_reward_of_its_stretch_of_updates(up
     np.testing.assert_allclose(cuda.finish(state)[0].curve, expected, atol=1e-6)
 
 
+def test_a_group_starts_from_the_bits_that_each_run_starts_from(emulated):
+    """Whatever its runs differ in."""
+    kinds = [(9, 1, Critic(width=3)), (13, 3, Critic(width=7)), (16, 4, Critic()), (13, 3, Critic("tanh", 7))]
+    for rule, critic in ((Reinforce(), True), (Boltzmann(coupling=0.3), False), (Recurrent(), True)):
+        runs = [
+            small(rule, N=N, bits=bits, critic=mine if critic else None, seed=seed)
+            for N, bits, mine in kinds
+            for seed in (0, 7, 2**32 - 1)
+        ]
+        state = cuda.start(runs)
+        for run, weights, mine in zip(runs, state.weights, cuda.params(state), strict=True):
+            assert np.array_equal(weights, layout.pack(run, [run.init()], state.shape.length)[0])
+            (alone,) = layout.unpack(run, weights[None], structure(run))
+            assert same(mine, alone)
+
+
 @pytest.mark.parametrize("run", EVERY_RULE[4::3], ids=lambda run: run.rule.name)
 def test_training_starts_from_the_parameters_that_every_engine_starts_from(run, emulated):
     for mine, theirs in zip(*map(jax.tree.leaves, (cuda.params(cuda.start([run])), run.init())), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=2.0**-22, atol=2.0**-25)
 
 
+LOOKED_AT = [
+    small(Reinforce(), N=13, bits=2, seed=3),
+    small(UnbiasedWeightMax(), N=9, critic=None, task=Multiplexer(1, "binary", "binary")),
+    small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=3, critic=Critic("tanh", 9), seed=2**32 - 1),
+    small(Boltzmann(steps=2), N=60, bits=4, critic=None),
+    small(Recurrent(coupling=Linear(0.2, 1.5), steps=3), N=20, bits=4, critic=Critic("relu", 5), seed=1),
+    small(Recurrent(steps=1), N=32, task=Multiplexer(3, "binary", "binary")),
+]
+
+
+@pytest.mark.parametrize("run", LOOKED_AT, ids=name_of)
+def test_a_look_sees_what_the_reference_sees_and_the_names_that_every_engine_gives(run, emulated, monkeypatch):
+    state = dataclasses.replace(with_params(cuda.start([run]), shaken), done=10)
+    before = cuda.tensors(state)
+    found, (params,) = cuda.look(state), cuda.params(state)
+    theirs = look(run, params, 10)
+    assert [(k, x.shape, x.dtype) for k, x in found.items()] == [(k, x.shape, x.dtype) for k, x in theirs.items()]
+    mine = Reference(run, params)
+    for name, value in mine.look(10 / run.updates).items():
+        if name in found:
+            np.testing.assert_allclose(found[name], value[None], rtol=2e-6 * (name == "critic_error"), err_msg=name)
+    assert mine.ties == 0  # nothing was too close to call
+    for name in (name for name in found if name.startswith("norm.")):
+        np.testing.assert_allclose(found[name], theirs[name], rtol=1e-6, err_msg=name)
+    monkeypatch.setattr(emulated, "backwards", True)
+    assert same(found, cuda.look(state))
+    assert same(before, cuda.tensors(state))
+
+
+def test_a_look_at_a_run_does_not_depend_on_its_neighbours(emulated):
+    runs = [
+        small(rule, N=9, task=Multiplexer(1 + i % 4), seed=i)
+        for i, rule in enumerate((Reinforce("none"), StraightThrough(), UnbiasedWeightMax()))
+    ]
+    state = with_params(cuda.start(runs), shaken)
+    found = cuda.look(state)
+    for i, saved in enumerate(cuda.tensors(state)):
+        alone = cuda.look(cuda.restore([runs[i]], [saved]))
+        assert same({name: x[i : i + 1] for name, x in found.items()}, alone)
+
+
+def test_groups_are_small_enough_to_overlap_and_fill_the_gpu(monkeypatch):
+    monkeypatch.setattr(device, "multiprocessors", lambda: 10)
+    for gpus, rule, count, sizes in (
+        (1, Reinforce(), 40, [40]),
+        (1, Reinforce(), 41, [20, 21]),
+        (1, Boltzmann(), 30, [30]),  # three at a time on a multiprocessor
+        (1, Boltzmann(), 31, [15, 16]),
+        (2, Boltzmann(), 61, [15, 15, 15, 16]),
+    ):
+        monkeypatch.setattr(device, "able", lambda gpus=gpus: list(range(gpus)))
+        assert sorted(map(len, cuda.groups(grid(Run(rule=rule), seed=range(count))))) == sizes
+
+
 def test_groups_share_a_shape_and_a_length_and_the_largest_comes_first(monkeypatch):
     monkeypatch.setattr(device, "able", lambda: [0, 1])
+    monkeypatch.setattr(device, "multiprocessors", lambda: 132)
     runs = grid(Run(rule=Boltzmann()), hidden=[(64,), (128,), (60,)], seed=range(2))
     runs += [*grid(Run(rule=Reinforce()), seed=range(3)), Run(rule=Recurrent(steps=4)), Run(rule=Recurrent())]
     made = cuda.groups(runs)
     assert sorted(run.digest for group in made for run in group) == sorted(run.digest for run in runs)
     assert [group[0].hidden[0] for group in made][:2] == [128, 128]  # one for each GPU
-    assert sorted(len(group) for group in made) == [1, 1, 1, 1, 1, 2, 2, 2]
+    assert sorted(len(group) for group in made) == [*[1] * 9, 2]
     assert isinstance(made[-1][0].rule, Reinforce)
 
 
@@ -300,8 +373,12 @@ def test_without_a_gpu_it_says_so_and_nothing_else_is_said(monkeypatch, capsys):
 SHAPES = [Shape("independent", 8, 1, 2), Shape("boltzmann", 64, 2, 3), Shape("recurrent", 16, 1, 3)]
 
 
-@pytest.mark.parametrize(("shape", "record"), list(zip(SHAPES, (True, False, False), strict=True)))
-def test_the_source_compiles_for_hopper(shape, record):
+KERNELS = [Kernel("train", shape, record) for shape, record in zip(SHAPES, (True, False, False), strict=True)]
+KERNELS += [Kernel("look", shape.to_look) for shape in SHAPES]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.name}-{kernel.shape.family}")
+def test_the_source_compiles_for_hopper(kernel):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="no cuda-bindings here")
 
     def call(function, *arguments):
@@ -314,7 +391,7 @@ def test_the_source_compiles_for_hopper(shape, record):
         nvrtc.nvrtcGetProgramLog(program, text)
         return text.decode()
 
-    program = call(nvrtc.nvrtcCreateProgram, device.source().encode(), b"train.cu", 0, [], [])
-    options = [option.encode() for option in ("--gpu-architecture=sm_90a", *device.options(shape, record))]
+    program = call(nvrtc.nvrtcCreateProgram, device.source(kernel.name).encode(), b"kernel.cu", 0, [], [])
+    options = [option.encode() for option in ("--gpu-architecture=sm_90a", *device.options(kernel))]
     call(nvrtc.nvrtcCompileProgram, program, len(options), options)
     assert call(nvrtc.nvrtcGetCUBINSize, program) > 10_000

@@ -22,6 +22,7 @@ from coexplore import (
 )
 from coexplore.engines import cuda
 from coexplore.engines.cuda.layout import Shape
+from coexplore.engines.look import look
 from coexplore.study import study
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(cuda.missing()), reason=f"no cuda engine: {cuda.missing()}")]
@@ -86,6 +87,28 @@ def test_two_tiles_a_warp_give_the_bits_of_one(family, monkeypatch):
         monkeypatch.setattr(cuda, "_shape", lambda runs, tiles=tiles: Shape(family, 64, tiles, 2))
         found.append(cuda.tensors(cuda.advance(with_params(cuda.start(runs), shaken), 300)))
     assert same(*found)
+
+
+@pytest.mark.parametrize("rule", RULES[:3], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("N", [13, 64, 128])
+def test_a_look_sees_what_other_engines_see_and_the_same_in_any_company(rule, N):
+    """On other states, of which there are 256: firing rates within five standard errors of their difference."""
+    runs = grid(small(rule, N=N, bits=4, updates=600), seed=range(280))
+    state = cuda.advance(with_params(cuda.start(runs), shaken), 300)
+    saved, found = cuda.tensors(state), cuda.look(state)
+    assert same(saved, cuda.tensors(state))
+    assert same(found, cuda.look(state))
+    for i, params in list(enumerate(cuda.params(state)))[::35]:
+        mine, theirs = {name: x[i : i + 1] for name, x in found.items()}, look(runs[i], params, 300)
+        assert same(mine, cuda.look(cuda.restore([runs[i]], [saved[i]])))
+        assert list(mine) == list(theirs)
+        for name, value in mine.items():
+            if name.startswith("norm."):
+                np.testing.assert_allclose(value, theirs[name], rtol=1e-5, err_msg=name)
+            elif name.startswith("firing."):
+                p = (value + theirs[name]) / 2
+                assert np.all(np.abs(value - theirs[name]) < 5 * np.sqrt(2 * p * (1 - p) / 256) + 3 / 256)
+        assert mine["critic_error"] == pytest.approx(theirs["critic_error"], rel=0.35)
 
 
 def test_a_study_of_everything_at_once_gives_each_run_what_it_gets_alone():

@@ -136,6 +136,24 @@ def test_a_plan_is_shared_by_those_who_have_the_same_and_the_last_one_counts(tmp
     assert store.plan() == [planned(SMALL)]
 
 
+def test_a_plan_holds_a_setting_once(tmp_path):
+    store, runs = Store(tmp_path), grid(SMALL, units=[4, 6], seed=range(100))
+    store.announce(runs)
+    assert store.plan() == [planned(run) for run in runs]
+    (path_,) = tmp_path.glob("plans/*")
+    assert len(json.loads(path_.read_text())) == 2
+    assert path_.stat().st_size < 45 * len(runs)
+
+
+@pytest.mark.parametrize(
+    "line", ['["s", "r", 1, "not letters"]', '["s", "r", 1, "QUJD"]', '["s", "r", 1, ""]', "[]", "{}"]
+)
+def test_a_plan_that_cannot_be_read_is_none(line, tmp_path):
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "a.json").write_text(f"[{line}]")
+    assert Store(tmp_path).plan() == []
+
+
 def test_time_left_goes_by_the_setting_then_by_the_rule(tmp_path):
     done = study(grid(SMALL, seed=range(2)), engine="cpu", progress=False, store=tmp_path).results
     for result in done:

@@ -8,7 +8,7 @@ import scipy.stats
 
 from coexplore import Boltzmann, Reinforce, Result, Run, grid, plot
 from coexplore.network import Params
-from coexplore.results.stats import difference, holm, summary
+from coexplore.results.stats import Estimate, difference, holm, kendall, level, student, summary
 from coexplore.run import by_setting
 
 
@@ -59,6 +59,34 @@ def test_from_twenty_seeds_the_interval_is_a_bootstrap_and_always_the_same():
     both = difference(values, values[::-1] + 1)
     assert both.low < -1 < both.high
     assert both == difference(values, values[::-1] + 1)
+
+
+def spread(rng, n, kind):
+    values = rng.normal(0.5, 0.1, n)
+    return {"plain": values, "tied": values.round(1), "one apart": np.where(np.arange(n) == 3, 1.0, 0.0)}[kind]
+
+
+@pytest.mark.parametrize("kind", ["plain", "tied", "one apart"])
+@pytest.mark.parametrize("sizes", [(20,), (100,), (20, 20), (33, 20), (50, 100)])
+def test_a_bootstrap_interval_is_scipys_to_the_last_bit(sizes, kind):
+    rng = np.random.default_rng(len(sizes))
+    groups = [spread(rng, n, kind) for n in sizes]
+    known = scipy.stats.bootstrap(
+        groups, lambda *x, axis: np.mean(x[0], axis=axis) - (np.mean(x[1], axis=axis) if x[1:] else 0),
+        vectorized=True, rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    assert (difference(*groups) if groups[1:] else level(*groups))[3:] == (known.low, known.high)
+
+
+def test_quantiles_p_values_and_rank_correlations_are_scipys_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        x, y = rng.normal(size=6), rng.choice([0.0, 0.1, 0.25, 0.4], 6)
+        assert kendall(x, y) == scipy.stats.kendalltau(x, y).statistic
+        effect, se, df = rng.normal(), rng.exponential(), rng.uniform(1, 50)
+        assert Estimate(effect, se, df, 0, 0).p(0.1) == 2 * scipy.stats.t.sf(abs(effect - 0.1) / se, df)
+        assert student(df) == scipy.stats.t.ppf(0.975, df)
+    assert kendall([1, 2, 3], [5, 5, 5]) == 0
 
 
 def coverage(interval, truth, draws):

@@ -29,6 +29,12 @@ def results():
     return train(RUNS, engine="xla", progress=False)
 
 
+def saved(folder, result):
+    """Where the result now is."""
+    Store(folder).save(result)
+    return Store(folder).path(result.run, result.engine)
+
+
 def equal(a, b):
     arrays = [jax.tree.leaves((r.curve, r.params, r.snapshots)) for r in (a, b)]
     return a.run == b.run and all(np.array_equal(x, y) for x, y in zip(*arrays, strict=True))
@@ -36,7 +42,7 @@ def equal(a, b):
 
 def test_a_result_comes_back_as_it_was_saved(results, tmp_path):
     for result in results:
-        path = Store(tmp_path).save(result)
+        path = saved(tmp_path, result)
         assert path.name == f"{result.run.digest}.xla-1.safetensors"
         again, problems = Store(tmp_path).find(result.run)
         assert equal(again, result)
@@ -59,7 +65,7 @@ def test_an_engine_asked_for_by_name_gets_its_own_results_only(results, tmp_path
 
 def test_a_thousand_kinds_of_damage_are_all_noticed_and_set_aside(results, tmp_path):
     store = Store(tmp_path)
-    path = store.save(results[0])
+    path = saved(tmp_path, results[0])
     good, rng = path.read_bytes(), np.random.default_rng(0)
     for i in range(1000):
         bad = bytearray(good)
@@ -84,10 +90,10 @@ def test_a_thousand_kinds_of_damage_are_all_noticed_and_set_aside(results, tmp_p
 
 
 def test_a_result_under_another_name_is_noticed(results, tmp_path):
-    path = Store(tmp_path).save(results[0])
+    path = saved(tmp_path, results[0])
     path.rename(tmp_path / path.name.replace(RUNS[0].digest, RUNS[1].digest))
     assert Store(tmp_path).find(RUNS[1], "xla")[0] is None
-    path = Store(tmp_path).save(results[0])
+    path = saved(tmp_path, results[0])
     path.rename(tmp_path / path.name.replace("xla", "cpu"))
     assert "does not fit" in read(tmp_path)[1][0]
 
@@ -194,7 +200,7 @@ def test_a_checkpoint_of_another_build_or_another_run_is_not_used(tmp_path):
 
 
 def test_a_damaged_result_is_trained_again_to_the_same_bits(results, tmp_path):
-    path = Store(tmp_path).save(results[1])
+    path = saved(tmp_path, results[1])
     path.write_bytes(path.read_bytes()[:-3])
     done = study(RUNS[1], "xla", progress=False, store=tmp_path)
     assert done.trained == 1

@@ -5,16 +5,18 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import jax
 import numpy as np
 import pytest
 
 from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, engines, grid, train
+from coexplore.engines.look import STATES
 from coexplore.store import Store, read
 from coexplore.store.encoding import key
 from coexplore.study import Interrupted, study
-from coexplore.study.snapshots import STATES
+from coexplore.study.work import Room
 
 TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), critic=Critic(width=4), episodes=16 * 4000)
 
@@ -28,8 +30,12 @@ group.CHUNK_SECONDS, work.CHECKPOINT_SECONDS = 0.004, 0.008
 run = Run(rule=Boltzmann(steps=5), hidden=(12,), task=Multiplexer(bits=2), episodes=16 * 20_000)
 runs = grid(run, seed=range(3), coupling=[0.1, 0.5]) + grid(run, rule=Reinforce(), seed=range(2))
 folder, deaths = sys.argv[1], int(sys.argv[2])
+if "slowly" in sys.argv:  # many short runs, written slowly while the next ones train, and listed in an index
+    from coexplore.store import Store, folder as place
+    place.LEAST_INDEXED, runs, save = 1, grid(run, episodes=16 * 5_000, seed=range(60)), Store.save
+    Store.save = lambda *arguments: time.sleep(0.1) or save(*arguments)
 def latest(folder):
-    files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if ".safe" in name)
     return max((os.stat(file).st_mtime for file in files if os.path.exists(file)), default=0.0)
 chance = random.Random(0)
 for death in range(deaths):
@@ -37,12 +43,14 @@ for death in range(deaths):
     if child == 0:
         done = study(runs, "cpu", progress=False, threads=2, store=folder)
         os._exit(0 if len(done.results) == len(runs) else 1)
-    began = time.time()
-    while death % 4 and time.time() < began + 5 and latest(folder) < began:
+    began, alive = time.time(), True
+    while alive and death % 4 and time.time() < began + 20 and latest(folder) < began:
         time.sleep(0.01)  # most deaths come while it trains, the others anywhere
-    time.sleep(chance.uniform(0.0, 0.4))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+        alive = os.waitpid(child, os.WNOHANG) == (0, 0)
+    if alive:
+        time.sleep(chance.uniform(0.0, 0.4))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
     print("finished by then:", sum(name.endswith(".safetensors") for name in os.listdir(folder)), flush=True)
 done = study(runs, "cpu", progress=False, threads=2, store=folder)
 assert not done.problems and not done.failures, (done.problems, done.failures)
@@ -86,6 +94,18 @@ def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, envi
     Store(tmp_path).prune([])
     assert not list(tmp_path.glob("checkpoints/*"))
     assert contents(tmp_path) == undisturbed
+
+
+def test_killed_while_runs_are_being_written_a_study_loses_no_run_and_no_bit(tmp_path, environment):
+    words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path / "killed"), "8", "slowly"]
+    log = subprocess.run(words, check=True, env=environment, capture_output=True, text=True).stdout.splitlines()
+    words[-3:] = [str(tmp_path / "whole"), "0", "slowly"]
+    subprocess.run(words, check=True, env=environment)
+    counts = [int(line.split()[-1]) for line in log[:8]]
+    assert counts == sorted(counts)
+    assert 0 < counts[-1] < 60  # some were there to be lost, and some were still to be written
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert len(contents(tmp_path / "whole")) == 60
 
 
 def test_two_processes_share_a_store_and_train_no_run_twice(tmp_path, environment, undisturbed):
@@ -173,7 +193,7 @@ def broken():
 
 
 def infinite(result):
-    return dataclasses.replace(result, params=jax.tree.map(lambda x: x * np.float32(np.nan), result.params))
+    return result.replaced(params=jax.tree.map(lambda x: x * np.float32(np.nan), result.params))
 
 
 def test_snapshots_are_what_the_network_does_and_do_not_touch_the_training(tmp_path):
@@ -192,6 +212,24 @@ def test_snapshots_are_what_the_network_does_and_do_not_touch_the_training(tmp_p
     assert seen.snapshots["critic_error"][-1] < seen.snapshots["critic_error"][0]
 
 
+@pytest.mark.parametrize(("count", "moments"), [(0, [4000]), (1, [0, 4000]), (4, [0, 1000, 2000, 3000, 4000])])
+def test_as_many_snapshots_as_one_asks_for(tmp_path, count, moments):
+    (seen,) = train(TINY, "cpu", progress=False, store=tmp_path, snapshots=count)
+    assert list(seen.snapshots["updates"]) == moments
+
+
+def test_a_study_that_ends_within_seconds_writes_no_checkpoint(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(Store, "save_checkpoint", lambda self, run, *rest: written.append(run))
+    monkeypatch.setattr("coexplore.study.group.CHUNK_SECONDS", 0.01)
+    assert len(train(TINY, "cpu", progress=False, store=tmp_path)) == 1
+    assert written == []
+    # Where it must be feared to take longer, it does.
+    monkeypatch.setattr("coexplore.study.work.CHECKPOINT_SECONDS", 0.0)
+    train(dataclasses.replace(TINY, seed=1), "cpu", progress=False, store=tmp_path)
+    assert written
+
+
 def firing(result):
     """How often each unit should fire, over all inputs."""
     inputs = np.array([[(i >> j & 1) * 2 - 1 for j in range(3)] for i in range(8)])
@@ -203,9 +241,30 @@ def test_a_collapsed_run_is_a_result_that_says_so():
     curve = np.full(4, 0.01, np.float32)
     result = train(dataclasses.replace(TINY, episodes=64), "cpu", progress=False)[0]
     frozen = {"firing.0": np.array([[0.3, 0.5], [0.0, 1.0]])}
-    assert dataclasses.replace(result, curve=curve, snapshots=frozen).collapsed
-    assert not dataclasses.replace(result, curve=curve + 0.5, snapshots=frozen).collapsed
-    assert not dataclasses.replace(result, curve=curve, snapshots={"firing.0": np.array([[0.3, 1.0]])}).collapsed
-    assert not dataclasses.replace(result, curve=curve).collapsed
+    assert result.replaced(curve=curve, snapshots=frozen).collapsed
+    assert not result.replaced(curve=curve + 0.5, snapshots=frozen).collapsed
+    assert not result.replaced(curve=curve, snapshots={"firing.0": np.array([[0.3, 1.0]])}).collapsed
+    assert not result.replaced(curve=curve).collapsed
     stuck = {"firing.0": np.array([[0.3, 0.6]]), "firing.1": np.array([[1.0]])}  # always the same action
-    assert dataclasses.replace(result, curve=curve, snapshots=stuck).collapsed
+    assert result.replaced(curve=curve, snapshots=stuck).collapsed
+
+
+def test_no_more_goes_on_at_a_time_than_there_is_room_for():
+    room, inside, most, lock = Room(10), [], [], threading.Lock()
+
+    def use(much):
+        with room.taken(much):
+            with lock:
+                inside.append(min(much, 10))
+                most.append(sum(inside))
+            time.sleep(0.002)
+            with lock:
+                inside.remove(min(much, 10))
+
+    threads = [threading.Thread(target=use, args=[much]) for much in (3, 4, 99, 5, 1, 10, 2, 6) * 5]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert len(most) == len(threads)  # nobody waited for ever
+    assert max(most) == 10

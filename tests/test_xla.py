@@ -6,9 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run, grid
+from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run, grid, network
 from coexplore.engines import xla
+from coexplore.engines.threefry import fused
 from coexplore.run import bin_sizes, bins
+from coexplore.store import Checkpoint, Store
 from coexplore.study import study
 
 TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), batch=4, episodes=4 * 2000)
@@ -61,6 +63,77 @@ def test_twenty_updates_agree_across_vmap_widths_to_1e_5():
         narrow = xla.advance(xla.start([run], width=1), 20)
         for a, b in zip(jax.tree.leaves(wide.progress.params), jax.tree.leaves(narrow.progress.params), strict=True):
             np.testing.assert_allclose(np.asarray(a)[i], np.asarray(b)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("runs", "sizes"),
+    [(3, [3]), (8, [4, 4]), (9, [9]), (16, [16]), (24, [16, 4, 4]), (25, [16, 9]), (33, [16, 16, 1])],
+)
+def test_many_runs_make_wide_groups_and_few_make_narrow_ones(runs, sizes, monkeypatch):
+    monkeypatch.setattr(xla, "widths", lambda: (4, 16))
+    runs = grid(TINY, seed=range(runs))
+    found = xla.groups(runs)
+    assert [run for group in found for run in group] == runs
+    assert [len(group) for group in found] == sizes
+    assert [xla.start(group).width for group in found] == [4 if size <= 4 else 16 for size in sizes]
+    monkeypatch.setattr(xla, "LARGE", 1000)  # bytes, which these runs are above
+    assert max(map(len, xla.groups(runs))) <= 4
+
+
+def test_a_result_states_its_width_and_no_neighbour_changes_a_bit(monkeypatch):
+    monkeypatch.setattr(xla, "widths", lambda: (2, 8))
+    runs = grid(TINY, seed=range(9))
+    results = train(runs)
+    assert [result.provenance["width"] for result in results] == [8] * 8 + [2]
+    for i, width in ((0, 8), (5, 8), (8, 2)):
+        alone = xla.finish(xla.advance(xla.start([runs[i]], width), TINY.updates))[0]
+        assert same((alone.curve, alone.params), (results[i].curve, results[i].params))
+
+
+def test_a_checkpoint_goes_on_in_its_own_width_whatever_the_groups_are_today(tmp_path, monkeypatch):
+    runs = grid(TINY, seed=range(8))
+    for mine, width in ((runs[:2], 2), (runs[2:3], 2), (runs[3:5], 8)):  # what interrupted studies left behind
+        state = xla.advance(xla.start(mine, width), 70)
+        for run, tensors in zip(mine, xla.tensors(state), strict=True):
+            Store(tmp_path).save_checkpoint(run, "xla", Checkpoint(tensors, {}), xla.built())
+    monkeypatch.setattr(xla, "widths", lambda: (2, 8))
+    assert xla.groups(runs) == [runs]
+    done = study(runs, engine="xla", progress=False, store=tmp_path)
+    assert not done.failures
+    results = done.results
+    assert [result.provenance["width"] for result in results] == [2, 2, 2, 8, 8, 8, 8, 8]
+    for result in results:
+        alone = xla.finish(xla.advance(xla.start([result.run], result.provenance["width"]), TINY.updates))[0]
+        assert same((alone.curve, alone.params), (result.curve, result.params))
+
+
+def test_a_group_starts_as_each_of_its_runs_does():
+    runs = grid(TINY, seed=[0, 2**31, 2**32 - 1], coupling=[0.1, Linear(0.5, 0.1)])
+    together = xla.start(runs, width=7)
+    for i, run in enumerate(runs):
+        alone = xla.start([run], width=1)
+        first = jax.tree.map(lambda leaf, i=i: leaf[i], (together.progress.params, together.program))
+        assert same(first, jax.tree.map(lambda leaf: leaf[0], (alone.progress.params, alone.program)))
+        assert same(first[0], run.init())
+        assert together.keys[i] == fused(network.root_keys(run.seed)[1])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda key: jax.random.uniform(key, (26, 3, 7)),
+        lambda key: jax.random.normal(key, (33,)),
+        lambda key: jax.random.randint(key, (9, 2), 0, 17),
+        lambda key: jax.random.bits(key, (5,), np.uint8),
+        lambda key: jax.random.uniform(jax.random.split(key, 3)[2], ()),
+        lambda key: jax.random.bernoulli(jax.random.fold_in(key, 9), 0.3, (4,)),
+    ],
+)
+def test_the_keys_of_the_engine_draw_what_those_of_jax_do(draw):
+    keys = jax.random.split(jax.random.key(2**31 + 5), 4)
+    assert fused(keys).dtype != keys.dtype
+    assert np.array_equal(jax.vmap(draw)(fused(keys)), jax.vmap(draw)(keys))
+    assert np.array_equal(draw(fused(keys[1])), draw(keys[1]))
 
 
 def test_seeds_differ_and_a_group_wider_than_its_runs_returns_only_its_runs():

@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, UInt
 
 from coexplore.critic import Critic
 from coexplore.rules import Feedback, Rule
@@ -42,7 +42,7 @@ class Params(eqx.Module):
     critic: Any  # CriticParams, or None where there is no critic
 
 
-def root_keys(seed: int) -> tuple[Key[Array, ""], Key[Array, ""]]:
+def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
     """The key of the first parameters and the key of everything drawn while training."""
     init_key, train_key = jax.random.split(jax.random.key(seed))
     return init_key, train_key
@@ -57,11 +57,11 @@ def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Param
     return Params(tuple(law.init(D, N, layer_key) for law, D, N, layer_key in shapes), of_critic)
 
 
-def act(network: Network, params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Activities:
+def act(laws: tuple[Law, ...], params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Activities:
     """Draw layer after layer, each from what the one below it drew; the last draw is the action."""
     activities, x = [], s
-    keys = jax.random.split(key, len(params.layers))
-    for law, p, layer_key in zip(network.laws, params.layers, keys, strict=True):
+    keys = jax.random.split(key, len(laws))
+    for law, p, layer_key in zip(laws, params.layers, keys, strict=True):
         activities.append(law.explore(p, x, layer_key))
         x = activities[-1].h
     return tuple(activities)
@@ -103,16 +103,16 @@ def _log_joint(network: Network, params: Params, s: Float[Array, "B D"], activit
 
 
 def outcome(
-    task: OneStep, network: Network, params: Params, state: Any, activities: Activities
+    task: OneStep, output: Output, params: Params, state: Any, activities: Activities
 ) -> tuple[Activities, Float[Array, " B"]]:
     """What happened, and its reward R(S, A). Where the task grades, the right answer stands for A, R = log P(A | H)."""
     if not task.graded:
-        return activities, task.reward(state, action(network, activities))
-    *hidden, output = activities
-    bits = jax.nn.one_hot(task.answer(state), task.outputs + 1, dtype=output.h.dtype)[:, 1:]
-    given = dataclasses.replace(output, h=bits)
+        return activities, task.reward(state, output.action(activities[-1].h))
+    *hidden, last = activities
+    bits = jax.nn.one_hot(task.answer(state), task.outputs + 1, dtype=last.h.dtype)[:, 1:]
+    given = dataclasses.replace(last, h=bits)
     p = params.layers[-1]
-    return (*hidden, given), network.output.log_probability(p, drive(p, hidden[-1].h), given)
+    return (*hidden, given), output.log_probability(p, drive(p, hidden[-1].h), given)
 
 
 def learn(

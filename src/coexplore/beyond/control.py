@@ -136,10 +136,14 @@ class Row(NamedTuple):
     results: list[Result]
 
 
+def rivals(comparison: Comparison) -> list[list[Run]]:
+    """Settings among which one is chosen, by its coupling."""
+    return [entry.candidates for entry in (*comparison.author, *comparison.equal) if len(entry.candidates) > 1]
+
+
 def tuning(comparison: Comparison) -> list[Run]:
     """The runs that couplings are chosen by."""
-    several = [entry for entry in (*comparison.author, *comparison.equal) if len(entry.candidates) > 1]
-    candidates = [candidate for entry in several for candidate in entry.candidates]
+    candidates = [candidate for several in rivals(comparison) for candidate in several]
     return [run for candidate in candidates for run in grid(candidate, seed=range(TUNING))]
 
 

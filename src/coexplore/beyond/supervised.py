@@ -56,9 +56,14 @@ def settings(comparison: Comparison) -> list[Run]:
     ]
 
 
+def rivals(comparison: Comparison) -> list[list[Run]]:
+    """Settings among which one is chosen, by its rate."""
+    return [grid(base, learning_rate=RATES) for base in settings(comparison)]
+
+
 def tuning(comparison: Comparison) -> list[Run]:
     """The runs that the rates are chosen by."""
-    return [run for base in settings(comparison) for run in grid(base, learning_rate=RATES, seed=range(TUNING))]
+    return [run for several in rivals(comparison) for each in several for run in grid(each, seed=range(TUNING))]
 
 
 def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
@@ -66,8 +71,8 @@ def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
     tuned = [result for result in results if result.run.seed < TUNING]
     scores = {run: float(np.mean([r.last for r in same])) for run, same in by_setting(tuned).items()}
     best = []
-    for base in settings(comparison):
-        if rates := [run for run in grid(base, learning_rate=RATES) if run in scores]:
+    for several in rivals(comparison):
+        if rates := [run for run in several if run in scores]:
             best.append(max(rates, key=lambda run: scores[run]))
     return best
 

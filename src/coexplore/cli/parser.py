@@ -7,8 +7,10 @@ from typing import Any, NoReturn
 from coexplore import engines
 from coexplore.run import dashed
 from coexplore.settings import FieldError, refusal
+from coexplore.study import MOMENTS
 
 STORE = "runs"
+LEAST = {"threads": 1, "seeds": 1, "episodes": 1, "snapshots": 0}
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,6 +25,10 @@ class Parser(argparse.ArgumentParser):
     def training(self) -> None:
         self.add_argument("--engine", default="auto", help=f"auto | {' | '.join(engines.NAMES)}")
         self.add_argument("--threads", metavar="COUNT", help="how many runs to train at a time; all cores if not given")
+        about = f"how often to look at the networks on the way; {MOMENTS} if not given, with 0 only at the end"
+        self.add_argument("--snapshots", default=str(MOMENTS), metavar="COUNT", help=about)
+        about = "train on a Ray cluster: ray (RAY_ADDRESS, or one started here), ray://HOST:PORT or HOST:PORT"
+        self.add_argument("--cluster", metavar="ADDRESS", help=about)
 
     def reading(self) -> None:
         self.add_argument("--store", default=STORE, help=f"a folder with runs, or a pack; {STORE} if not given")
@@ -34,15 +40,15 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             flag = next((word for word in unknown if word.startswith("-")), unknown[0])
             raise refusal("flag", flag, f"a flag of {self.prog} (see --help)", [f"--{dashed(k)}" for k in options])
-        for name in ("threads", "seeds", "episodes"):
+        for name, least in LEAST.items():
             if isinstance(options.get(name), str):
-                options[name] = positive(name, options[name])
+                options[name] = whole(name, options[name], least)
         return options
 
 
-def positive(name: str, text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise refusal(name, text, "a whole number of at least 1")
+def whole(name: str, text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise refusal(name, text, f"a whole number of at least {least}")
     return int(text)
 
 

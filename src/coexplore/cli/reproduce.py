@@ -1,7 +1,10 @@
 """`coexplore reproduce` and `coexplore claims`: the paper's figures, and what becomes of its claims."""
 
 import contextlib
+import gc
+import importlib
 import json
+import threading
 from pathlib import Path
 
 from rich.table import Table
@@ -20,6 +23,7 @@ from coexplore.settings import refusal
 from coexplore.store import write
 
 ALL = "all"
+LULL = 4.0  # seconds after which training is under way
 
 
 def reproduce_command(words: list[str]) -> int:
@@ -30,6 +34,7 @@ def reproduce_command(words: list[str]) -> int:
     names = list(FIGURES) if ALL in named else [find(name).name for name in dict.fromkeys(named)]
     scale = SCALES[options["scale"]]
     store, out = folder("store", options["store"]), folder("out", options["out"])
+    _load_later("coexplore.paper.pictures")
     done = train_all(runs(names, scale.episodes, options["seeds"] or scale.seeds), options, store)
     if done is None:
         return 130
@@ -73,9 +78,17 @@ def claims_command(words: list[str]) -> int:
     return 0
 
 
+def _load_later(module: str) -> None:
+    """Matplotlib takes a second to import: best done while engines train and need no interpreter."""
+    timer = threading.Timer(LULL, importlib.import_module, [module])
+    timer.daemon = True
+    timer.start()
+
+
 def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> None:
     from coexplore.paper.pictures import draw  # matplotlib is slow to import
 
+    gc.freeze()  # or drawing would look for garbage among thousands of results again and again
     for name in names:
         with contextlib.suppress(NotRun):  # all of its runs failed, which has been told
             draw(FIGURES[name], results, out, episodes)

@@ -8,7 +8,7 @@ from coexplore import engines, rules
 from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, Run, select
 from coexplore.store import StoreError, read
-from coexplore.study import Interrupted, Study, study
+from coexplore.study import ClusterError, Interrupted, Study, study
 
 
 def chosen_results(options: dict[str, Any]) -> list[Result]:
@@ -29,15 +29,19 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
 
 def train_all(runs: list[Run], options: dict[str, Any], store: Path | None) -> Study | None:
     """Train, and tell of everything that went wrong; None if it was interrupted."""
-    if options["engine"] == "auto":
+    if options["engine"] == "auto" and options["cluster"] is None:
         _say_what_is_missing()
     try:
-        done = study(runs, options["engine"], threads=options["threads"], store=store)
+        how = {name: options[name] for name in ("engine", "threads", "snapshots", "cluster")}
+        done = study(runs, store=store, **how)
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
         message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
         print(f"coexplore: {message}", file=sys.stderr)
         return None
+    except ClusterError as error:
+        print(f"coexplore: {error}", file=sys.stderr)
+        sys.exit(1)
     for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
         print(f"coexplore: {line}", file=sys.stderr)
     if collapsed := sum(result.collapsed for result in done.results):

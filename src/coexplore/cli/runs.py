@@ -84,8 +84,14 @@ def _csv(chosen: list[Result]) -> str:
 def _pack(options: dict[str, Any]) -> int:
     path = _named(options["file"], (".safetensors",))
     chosen = sorted(chosen_results(options), key=lambda result: (result.run.setting.digest, result.run.seed))
-    pack(chosen, path)
-    print(f"{len(chosen)} runs, {path.stat().st_size / 1e6:.1f} MB: {path}")
+    from coexplore.beyond import choosing  # the figures and comparisons are slow to import
+    from coexplore.paper import evidence
+
+    scores_only = evidence.passed_over(chosen) | choosing.passed_over(chosen)
+    pack(chosen, path, scores_only)
+    few = sum(result.run.setting in scores_only for result in chosen)
+    told = f", {few} of them, which only served to choose, with scores alone" if few else ""
+    print(f"{len(chosen)} runs{told}, {path.stat().st_size / 1e6:.1f} MB: {path}")
     return 0
 
 

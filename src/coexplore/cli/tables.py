@@ -1,5 +1,6 @@
 """Results on a terminal, and as plain data for scripts."""
 
+import itertools
 import math
 import sys
 from typing import Any
@@ -10,6 +11,8 @@ from rich.table import Table
 from coexplore.results.stats import summary
 from coexplore.run import Result, by_setting, command, labels
 
+MOST_ROWS = 100
+
 
 def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
@@ -18,14 +21,17 @@ def console() -> Console:
 def result_table(results: list[Result]) -> Table:
     """A line for each setting."""
     settings = by_setting(results)
+    shown = dict(itertools.islice(settings.items(), MOST_ROWS))
     table = Table(title="reward: mean ± sd over seeds [95 % interval of the mean]")
     for heading in ("setting", "seeds", "first quarter", "last quarter"):
         table.add_column(heading, justify="right" if heading == "seeds" else "left")
-    if judged := any(result.accuracy is not None for result in results):
+    if judged := any(result.accuracy is not None for same in shown.values() for result in same):
         table.add_column("held-out accuracy")
-    for label, same in zip(labels(list(settings)), settings.values(), strict=True):
+    for label, same in zip(labels(list(shown)), shown.values(), strict=True):
         first, last = summary([r.first for r in same]), summary([r.last for r in same])
         table.add_row(label, str(len(same)), str(first), str(last), *([_accuracy(same)] if judged else []))
+    if len(settings) > MOST_ROWS:
+        table.caption = f"… and {len(settings) - MOST_ROWS} settings more: --select narrows, `runs export` has them all"
     return table
 
 
@@ -46,8 +52,12 @@ def described(result: Result) -> dict[str, Any]:
         "first": _null(result.first),
         "last": _null(result.last),
         **({} if result.accuracy is None else {"accuracy": result.accuracy}),
-        "curve": [[float(x), _null(float(r))] for x, r in zip(result.episodes, result.curve, strict=True)],
+        "curve": _points(result) if result.has_curve else None,
     }
+
+
+def _points(result: Result) -> list[list[float | None]]:
+    return [[float(x), _null(float(r))] for x, r in zip(result.episodes, result.curve, strict=True)]
 
 
 def _null(x: float) -> float | None:

@@ -26,7 +26,7 @@ Kinds = tuple[type[Rule], ...]  # the rules of one network: one for all layers, 
 def train_command(words: list[str]) -> int:
     options = read(words)
     runs = described_runs(options)
-    for run in runs:
+    for run in runs if options["cluster"] is None else ():
         engines.choose(run, options["engine"])
     out = None if options["out"] is None else folder("out", options["out"])
     store = out if options["store"] is None else folder("store", options["store"])

@@ -1,8 +1,9 @@
 """What an engine owes. Engines are different ways to train the same Run: modules that meet `Engine`.
 
-Nothing outside the Run changes a result on the same engine, build and instruction set: not the grouping, not how the
-updates are cut into advances, not an interruption. Engines draw different random numbers: between them, results agree
-in distribution.
+Nothing outside the Run changes a result on the same engine, build and instruction set: not its neighbours, not how the
+updates are cut into advances, not an interruption. Where low bits depend on how wide a group is, an engine has few
+widths, its results state theirs, and an interrupted run goes on in its own. Engines draw different random numbers:
+between them, results agree in distribution.
 """
 
 from collections.abc import Sequence
@@ -76,14 +77,23 @@ class Engine(Protocol[S]):
     def params(self, state: S) -> list[Params]:
         """The present parameters of each run."""
 
+    def look(self, state: S) -> Tensors:
+        """What the networks do on fixed states, by name (see `Result`) with a row for each run: one call for all.
+
+        On one device per engine and as wide as the group, so that neither neighbours nor load change a bit.
+        """
+
     def tensors(self, state: S) -> list[Tensors]:
         """A checkpoint of each run: arrays under names of the engine's own, one of which is `done`."""
 
     def restore(self, runs: list[Run], tensors: list[Tensors]) -> S:
-        """The state again, to go on bit for bit; all runs must have done equally many updates."""
+        """The state again, to go on bit for bit; all runs must have done equally many updates, in equal widths."""
+
+    def width(self, tensors: Tensors) -> int | None:
+        """How wide the group of a checkpoint was, and will be again: so many may go on together. None: any number."""
 
     def curve(self, run: Run, tensors: Tensors) -> NDArray[np.float64]:
         """Mean rewards of the bins that a checkpoint has filled."""
 
     def built(self) -> dict[str, Json]:
-        """What the low bits of a result depend on besides the run, as plain data."""
+        """What the low bits of a result depend on besides the run and the width of its group, as plain data."""

@@ -1,6 +1,9 @@
 """The network that cpu and cuda train: one hidden layer of binary units on the multiplexer. The rest is xla's."""
 
+import functools
 from typing import NamedTuple
+
+import jax
 
 from coexplore.rules import Boltzmann, StraightThrough
 from coexplore.rules.boltzmann import Chains
@@ -35,6 +38,16 @@ def refused(run: Run) -> str | None:
         "its critic learns at one rate": any(rate != rates[0] for rate in rates),
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def structure(run: Run) -> jax.tree_util.PyTreeDef:
+    """The tree that the parameters of a run make."""
+    return _structure(run.setting)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _structure(setting: Run) -> jax.tree_util.PyTreeDef:
+    return jax.tree.structure(jax.eval_shape(setting.init))  # which takes 10 ms
 
 
 def multiplexer(run: Run) -> Multiplexer:

@@ -1,11 +1,13 @@
 """The xla engine: a run as compiled chunks of updates in JAX, for any rule and any task of one step.
 
 Runs of one shape share one compilation, whatever their seeds and numbers and however long a chunk is.
-They are vmapped in groups of one fixed width, the last group padded, since the low bits of a result
-depend on the width. On a CPU that width is 1: a core is better used by a run of its own than by a wide vmap.
+They are vmapped in groups of few widths, padded, since the low bits of a result depend on the width: results and
+checkpoints state it where it is not 1, and an interrupted run goes on in its own. On a CPU it is 1: a core is better
+used by a run of its own than by a wide vmap. On a GPU it is 1024 where there are many small runs, else 64.
 """
 
 import dataclasses
+import functools
 import platform
 import threading
 from collections import defaultdict
@@ -22,7 +24,10 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.critic import CriticParams
+from coexplore.engines.look import look as look_at_one
+from coexplore.engines.look import look_at_group
 from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, padded, program, stack
+from coexplore.engines.threefry import fused
 from coexplore.network import Params
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
@@ -35,6 +40,7 @@ title = "JAX: any rule, any task of one step, on whatever device JAX has"
 waits, snapshots = False, True
 
 COUNTS = ("t", "bin", "phase")  # how far a group is: the same for all its runs
+LARGE = 2**22  # bytes of a run: larger ones fill a GPU by themselves, and a thousand of them may be too much for it
 ADAM = optax.scale_by_adam(*BETAS, EPSILON)
 
 
@@ -61,6 +67,10 @@ class State:
     def done(self) -> int:
         return int(self.progress.t)
 
+    @property
+    def width(self) -> int:
+        return self.progress.curve.shape[0]
+
 
 class Draws(eqx.Module):
     """All that one update of a run drew, and the rewards (stacked for a group), so that a test can replay it."""
@@ -86,26 +96,45 @@ def caution(run: Run) -> str | None:
     return None
 
 
-def usual_width() -> int:
-    return 1 if jax.default_backend() == "cpu" else 64
+def widths() -> tuple[int, int]:
+    """Of narrow and of wide groups."""
+    return (1, 1) if jax.default_backend() == "cpu" else (64, 1024)
 
 
 def groups(runs: Sequence[Run]) -> list[list[Run]]:
-    shapes = defaultdict(list)
+    shapes, shape = defaultdict(list), functools.cache(_shape)  # which does not depend on the seed
     for run in runs:
-        shapes[_shape(run)].append(run)
-    width = usual_width()
-    return [same[i : i + width] for same in shapes.values() for i in range(0, len(same), width)]
+        shapes[shape(run.setting)].append(run)
+    return [group for same in shapes.values() for group in _cut(same)]
+
+
+def _cut(same: list[Run]) -> list[list[Run]]:
+    """In wide groups; what would leave one nearly empty, in narrow ones: two of those take about as long as it."""
+    narrow, wide = widths()
+    rest = len(same) % wide
+    many = len(same) - (rest if rest <= 2 * narrow else 0)
+    if many and wide > narrow and _bytes(same[0]) > LARGE:
+        many = 0
+    starts = [(i, wide) for i in range(0, many, wide)] + [(i, narrow) for i in range(many, len(same), narrow)]
+    return [same[i : i + width] for i, width in starts]
+
+
+def _bytes(run: Run) -> int:
+    """What a run holds during an update: parameters, moments, curve, and all that it draws."""
+    one = start([run], width=1)
+    held = jax.eval_shape(_update_group, one.program, one.keys, np.int32(run.updates), one.progress)
+    return 4 * sum(leaf.size for leaf in jax.tree.leaves(held))
 
 
 def start(runs: list[Run], width: int | None = None) -> State:
-    width = width or usual_width()
-    filled = padded(runs, width)
-    params = stack([run.init() for run in filled])
+    narrow, wide = widths()
+    width = width or (narrow if len(runs) <= narrow else wide)
+    params = stack(padded([run.init() for run in runs], width))
     zero = jnp.asarray(0, jnp.int32)
     progress = Progress(params, _moments(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero)
-    programs = stack([program(run) for run in filled])
-    keys = jnp.stack([network.root_keys(run.seed)[1] for run in filled])
+    one_program = functools.cache(program)  # for all seeds of a setting
+    programs = stack(padded([one_program(run.setting) for run in runs], width))
+    keys = _train_keys(np.array(padded([run.seed for run in runs], width), np.uint32))
     return State(tuple(runs), programs, keys, progress, np.full(len(runs), np.nan))
 
 
@@ -114,7 +143,7 @@ _compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
 
 def advance(state: State, updates: int) -> State:
     if updates == 0:
-        with _compiling[_shape(state.runs[0])]:  # threads that need the same program compile it once
+        with _compiling[_shape(state.runs[0]), state.width]:  # threads that need the same program compile it once
             return _advanced(state, 0)
     return _advanced(state, min(updates, state.runs[0].updates - state.done))
 
@@ -127,9 +156,9 @@ def _advanced(state: State, n: int) -> State:
 
 
 def finish(state: State) -> list[Result]:
-    results = []
+    results, origin = [], {**built(), **({"width": state.width} if state.width > 1 else {})}
     for run, sums, final in zip(state.runs, np.asarray(state.progress.curve), params(state), strict=False):
-        results.append(Result(run, name, sums / bin_sizes(run.updates).astype(np.float32), final, built()))
+        results.append(Result(run, name, sums / bin_sizes(run.updates).astype(np.float32), final, origin))
     return results
 
 
@@ -141,24 +170,35 @@ def params(state: State) -> list[Params]:
     return _each(state, state.progress.params)
 
 
+def look(state: State) -> Tensors:
+    if state.width > 1:
+        return look_at_group(state.runs, state.program.network.laws, state.progress.params, state.done)
+    return look_at_one(state.runs[0], params(state)[0], state.done)
+
+
 def tensors(state: State) -> list[Tensors]:
-    """The leaves of parameters, moments and curve, numbered in that order, and how far the group is."""
+    """The leaves of parameters, moments and curve, numbered in that order, and how far and wide the group is."""
     counts = {count: np.asarray(getattr(state.progress, count)) for count in COUNTS}
+    about = {**counts, "done": counts["t"], **({"width": np.asarray(state.width)} if state.width > 1 else {})}
     saved = _each(state, (state.progress.params, state.progress.moments, state.progress.curve))
     return [
-        {**dict(zip(map(str, range(len(leaves))), leaves, strict=True)), **counts, "done": counts["t"]}
+        {**dict(zip(map(str, range(len(leaves))), leaves, strict=True)), **about}
         for leaves in map(jax.tree.leaves, saved)
     ]
 
 
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
-    state = start(runs)
+    state = start(runs, width(tensors[0]))
     old = state.progress
-    width, (leaves, structure) = old.curve.shape[0], jax.tree.flatten((old.params, old.moments, old.curve))
-    filled = padded(tensors, width)
+    leaves, structure = jax.tree.flatten((old.params, old.moments, old.curve))
+    filled = padded(tensors, state.width)
     stacked = [jnp.asarray(np.stack([saved[str(i)] for saved in filled])) for i in range(len(leaves))]
     counts = {count: jnp.asarray(tensors[0][count]) for count in COUNTS}
     return dataclasses.replace(state, progress=Progress(*jax.tree.unflatten(structure, stacked), **counts))
+
+
+def width(tensors: Tensors) -> int:
+    return int(tensors["width"]) if "width" in tensors else widths()[0]  # before there were wide groups, none said so
 
 
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
@@ -190,8 +230,8 @@ def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params
     state_key, act_key = jax.random.split(key)
     state = now.task.sample(now.batch, state_key)
     s = now.task.observe(state)
-    drawn = network.act(now.network, params, s, act_key)
-    activities, r = network.outcome(now.task, now.network, params, state, drawn)
+    drawn = network.act(now.network.laws, params, s, act_key)
+    activities, r = network.outcome(now.task, now.network.output, params, state, drawn)
     credit = network.learn(now.network, params, s, activities, r, now.task.graded)
     return *_ascend(params, moments, credit, now.rates), Draws(s, activities, r)
 
@@ -235,6 +275,7 @@ def _updates(program: Program, keys: Any, U: Any, progress: Progress, n: Any) ->
     return jax.lax.fori_loop(0, n, body, (progress, jnp.zeros(progress.curve.shape[0])))
 
 
+_train_keys = jax.jit(jax.vmap(lambda seed: fused(network.root_keys(seed)[1])))
 _moments = jax.jit(jax.vmap(ADAM.init))
 _advance = jax.jit(_updates, compiler_options=OPTIONS)
 _one_update = jax.jit(_update_group, compiler_options=OPTIONS)

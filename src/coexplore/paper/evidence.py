@@ -1,11 +1,12 @@
 """What claims are judged by: the results of a setting, and numbers read off their curves."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from coexplore.paper.figures import Figure, resized
+from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized
 from coexplore.results.stats import Estimate, difference, kendall, level
 from coexplore.run import Result, Run, labels
 
@@ -106,6 +107,22 @@ def found(figure: Figure, evidence: Evidence) -> tuple[Found, int]:
             except NotRun:
                 missing += 1
     return {label: places for label, places in lines.items() if places}, missing
+
+
+def passed_over(results: Sequence[Result]) -> set[Run]:
+    """Settings that only served to choose: another one was better at their place, and no figure draws their curves."""
+    over: set[Run] = set()
+    kept: set[Run] = set()
+    for episodes in {r.run.episodes for r in results if r.run.episodes % ALG_1.batch == 0}:
+        evidence = Evidence(results, episodes)
+        for figure in FIGURES.values():
+            for candidates in (each for places in figure.lines.values() for each in places.values()):
+                with contextlib.suppress(NotRun):
+                    best = evidence.best(candidates)[0]
+                    if len(candidates) > 1 or figure.kind in ("curves", "compute"):
+                        kept.add(resized(best, episodes))
+                        over.update(resized(run, episodes) for run in candidates)
+    return over - kept
 
 
 def reward(result: Result) -> float:

@@ -33,9 +33,8 @@ def draw(
             panel.get_legend().remove()  # one will do
     page.supxlabel(_caption(drawn, missing, evidence), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        plots.save(page, path)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    plots.save(page, *paths)
     return paths
 
 

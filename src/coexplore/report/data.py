@@ -17,6 +17,7 @@ from coexplore.report.settings import Settings, short
 from coexplore.results.palette import RULES, SPARE
 from coexplore.results.stats import student
 from coexplore.run import Result, bins
+from coexplore.store import StoreError
 from coexplore.tasks.multiplexer import Multiplexer
 
 LONGEST = 300  # characters of a text that somebody else wrote
@@ -24,8 +25,8 @@ STUDENT_STEPS = 400
 
 
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
-    whole = [result for result in results if sound(result)]
-    problems = [*problems, *(f"{r.run.digest[:12]}…: its curve does not fit its run" for r in results if not sound(r))]
+    whole, unsound = _sorted_out(results)
+    problems = [*problems, *unsound]
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
     drawn = figures(whole, settings, judged)
@@ -57,7 +58,7 @@ def about(results: Sequence[Result]) -> dict[str, Any]:
         "version": __version__,
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "runs": len(results),
-        "settings": len({result.run.setting for result in results}),
+        "settings": len({result.setting for result in results}),
         "episodes": sum(result.run.episodes for result in results),
         "seconds": short(sum(seconds)),
         "finished": [finished[0], finished[-1]] if finished else [],
@@ -75,8 +76,24 @@ def usual_length(results: Sequence[Result]) -> int:
     return paper if paper in counts or not counts else counts.most_common(1)[0][0]
 
 
+def _sorted_out(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Those that can be shown, and a line for each of the others. Every file is opened once, here."""
+    whole, problems = [], []
+    for result in results:
+        try:
+            if sound(result):
+                whole.append(result)
+            else:
+                problems.append(f"{result.digest[:12]}…: its curve does not fit its run")
+        except StoreError as error:  # damaged since it was listed
+            problems.append(str(error))
+    return whole, problems
+
+
 def sound(result: Result) -> bool:
-    """Whether the curve and the firing rates have a shape that this run can have given them."""
+    """Whether the curve and the firing rates have a shape that this run can have given them, or a pack kept neither."""
+    if not result.has_curve:
+        return True
     curve, firing = result.curve, [x for name, x in result.snapshots.items() if name.startswith("firing.")]
     fits = curve.ndim == 1 and len(curve) > 0 and bins(result.run.updates) % len(curve) == 0
     return fits and bool(np.all(np.isfinite(curve))) and all(x.ndim == 2 and len(x) > 0 for x in firing)

@@ -1,5 +1,6 @@
 """A look inside single runs: what their snapshots saw, the recurrent weights, the energy."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,10 +23,14 @@ def chosen_runs(results: Sequence[Result], episodes: int) -> list[Result]:
     """One seed of a setting, its first with parameters and snapshots; the headline's settings before all others."""
     first = [run for name in ("headline", "fig2", "fig5") for run in FIGURES[name].settings(episodes)]
     rank = {run: i for i, run in enumerate(dict.fromkeys(first))}
-    whole = [result for result in results if result.params is not None and len(times(result)) > 1]
-    groups = by_setting(whole)
+    groups = by_setting(results)
     ordered = sorted(groups, key=lambda run: rank.get(run, len(rank)))
-    return [min(groups[run], key=lambda result: result.run.seed) for run in ordered[:MOST]]
+    found = (next(filter(_can_be_seen, sorted(groups[run], key=lambda result: result.seed)), None) for run in ordered)
+    return list(itertools.islice(filter(None, found), MOST))  # files are opened only until there are enough
+
+
+def _can_be_seen(result: Result) -> bool:
+    return len(times(result)) > 1 and result.params is not None
 
 
 def times(result: Result) -> np.ndarray:

@@ -26,6 +26,7 @@ class Follower:
     select: str = ""
     episodes: int | None = None
     results: list[Result] = dataclasses.field(default_factory=list)
+    costs: Costs = dataclasses.field(default_factory=lambda: Costs([]))
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
     latest: Any = None
     stamp: str = ""
@@ -38,10 +39,11 @@ class Follower:
     def report(self) -> Any:
         """The report of what is finished; made again only when that has changed and the last one is paid off."""
         with self.lock:
-            stamp = self._stamp()
+            stamp = _stamp(self.store.names())
             if self.latest is None or (stamp != self.stamp and time.monotonic() > self.rest_until):
                 began = time.monotonic()
                 self.results, problems = self._read()
+                self.costs = Costs(self.results)
                 self.latest = {**report(self.results, str(self.path), problems, self.episodes), "stamp": stamp}
                 self.stamp, now = stamp, time.monotonic()
                 self.rest_until = now + min(SHARE * (now - began), LONGEST_REST)
@@ -49,17 +51,18 @@ class Follower:
 
     def live(self) -> dict[str, Any]:
         """Small enough to be asked for every other second."""
-        running, plan, done = self.store.under_way(), self.store.plan(), self.store.finished()
+        running, plan, names = self.store.under_way(), self.store.plan(), self.store.names()
+        done = {name.partition(".")[0] for name in names}
         fresh = [going for going in running if going.fresh]
         remaining = _remaining(plan, done, running)
         busy = (self.store.training() or {going.run.digest for going in fresh}) - done
         trained = {going.run.digest: going.episodes for going in running}
         return {
-            "stamp": self._stamp(),
+            "stamp": _stamp(names),
             "finished": sum(run.digest in done for run in plan) if plan else len(done),
             "planned": len(plan) or None,
             "share": _share(plan, done, running),
-            "left": short(Costs(self.results).left(remaining.values(), trained, len(busy))),
+            "left": short(self.costs.left(remaining.values(), trained, len(busy))),
             "busy": len(busy),
             "running": [_line(going, label) for going, label in _labelled(fresh[:MOST_LINES])],
             "idle": len(running) - len(fresh),
@@ -73,10 +76,10 @@ class Follower:
         except (StoreError, FieldError) as error:  # nothing is finished yet, or the folder has gone
             return [], [str(error)]
 
-    def _stamp(self) -> str:
-        """Changes when a finished run is added or taken away."""
-        names = tuple(path.name for path in self.store.files())
-        return f"{len(names)}-{hash(names) & 0xFFFFFFFF:x}"
+
+def _stamp(names: list[str]) -> str:
+    """Changes when a finished run is added or taken away."""
+    return f"{len(names)}-{hash(tuple(names)) & 0xFFFFFFFF:x}"
 
 
 def _remaining(plan: list[Planned], done: set[str], running: Iterable[UnderWay]) -> dict[str, Planned]:

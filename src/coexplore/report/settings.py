@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from coexplore.paper.evidence import draws
 from coexplore.results.palette import both_names
 from coexplore.results.stats import Values, student, summary
@@ -39,8 +41,9 @@ class Settings:
         self.rows = [self._row(run, label, groups[run]) for run, label in named]
 
     def _row(self, run: Run, label: str, same: list[Result]) -> dict[str, Any]:
-        x, values = thinned([result.curve for result in same], run.episodes)
-        several = len(same) > 1
+        curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
+        x, values = thinned(curves, run.episodes) if curves else (np.zeros(0), np.zeros((1, 0)))
+        several = len(curves) > 1
         words, repeat = flat(run), command(run)
         return {
             "label": label,
@@ -52,7 +55,7 @@ class Settings:
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),
             "mean": [short(y) for y in values.mean(axis=0)],
             "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
-            "factor": float(student(len(same) - 1)) / math.sqrt(len(same))
+            "factor": float(student(len(curves) - 1)) / math.sqrt(len(curves))
             if several
             else None,  # sd → half the interval
             **windows(same),

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from coexplore.results.palette import DASHES, HATCHES, MARKERS, SHORT, Look, both_names, legend, looks
 from coexplore.results.stats import Summary
 from coexplore.run import Result, by_setting, labels, thinned
+from coexplore.settings import refusal
 
 LOOK: Any = {
     "axes.spines.top": False,
@@ -23,6 +25,7 @@ LOOK: Any = {
     "hatch.linewidth": 0.6,
     "svg.hashsalt": "coexplore",
 }
+DPI = 150
 
 
 class Line(NamedTuple):
@@ -34,8 +37,12 @@ class Line(NamedTuple):
 
 
 def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
-    """Learning curves: the mean over seeds of each setting, the band one standard deviation. Saved if given a path."""
-    settings = by_setting(results)
+    """Learning curves: the mean over seeds of each setting, the band one standard deviation. Saved if given a path.
+
+    Results of which a pack kept no curve are left out."""
+    settings = by_setting(result for result in results if result.has_curve)
+    if not settings:
+        raise refusal("results", [], "some that have a curve")
     named = dict(zip(labels(list(settings), both_names), settings.values(), strict=True))
     figure, (axes,) = panels(1)
     with mpl.rc_context(LOOK):
@@ -57,10 +64,19 @@ def panels(count: int, width: float = 8.0) -> tuple[Figure, list[Any]]:
     return figure, list(axes)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """In the format that the name ends in; an SVG carries neither a date nor random names."""
+def save(figure: Figure, *paths: Path) -> None:
+    """In the formats that the names end in, laid out once for all; an SVG carries neither a date nor random names."""
     with mpl.rc_context(LOOK):
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        FigureCanvasAgg(figure)  # so that the layout and the first picture measure each text once
+        layout, dpi = figure.get_layout_engine(), figure.get_dpi()
+        figure.set_dpi(DPI)
+        if layout is not None:
+            layout.execute(figure)
+        figure.set_layout_engine(None)  # or each picture would be drawn once for nothing
+        for path in paths:
+            figure.savefig(path, dpi=DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.set_layout_engine(layout)
+        figure.set_dpi(dpi)
 
 
 def caption(groups: Iterable[Sequence[Result]], bands: bool = True) -> str:
@@ -158,8 +174,8 @@ def bars(
         means, sds = [found[x].mean for x in ticks], [np.nan_to_num(found[x].sd) for x in ticks]
         axes.bar(at, means, width, yerr=sds, capsize=2, error_kw={"linewidth": 1}, **_face(line))
         for x, mean, sd, tick in zip(at, means, sds, ticks, strict=True):
-            note = notes.get(line.label, {}).get(tick, "")
-            axes.annotate(note, (x, max(mean, 0) + sd), (0, 3), textcoords="offset points", **NOTE)
+            if note := notes.get(line.label, {}).get(tick):
+                axes.annotate(note, (x, max(mean, 0) + sd), (0, 3), textcoords="offset points", **NOTE)
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
     axes.set_xlabel(label)
     axes.margins(x=0.02, y=0.2)  # room for the notes

@@ -4,7 +4,6 @@ A rule, a task, the critic and the Run itself each declare settings; here they a
 """
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -63,6 +62,8 @@ def _joined(values: list[object]) -> object:
 
 def change(run: Run, name: str, value: object) -> Run:
     """The run with one setting changed, by its name on the command line or in Run."""
+    if name == "seed":
+        return run.with_seed(value)  # type: ignore[arg-type]  # what does not fit is refused there
     changes: dict[str, object] = {FIELDS.get(name, name): value}
     if name == "critic" and isinstance(value, str):
         CRITICS.check(name, value)
@@ -103,12 +104,10 @@ def grid(run: Run, **axes: object) -> list[Run]:
     """Every combination: `grid(run, coupling=[0, 0.25], seed=range(5))` makes ten runs."""
     # What decides which settings there are goes first: a rule must be in place before its coupling.
     names = sorted(axes, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
-    runs = []
-    for combination in itertools.product(*(_values(axes[name]) for name in names)):
-        changed = run
-        for name, value in zip(names, combination, strict=True):
-            changed = change(changed, name, value)
-        runs.append(changed)
+    runs = [run]
+    for name in names:
+        values = list(_values(axes[name]))
+        runs = [change(each, name, value) for each in runs for value in values]
     return runs
 
 
@@ -119,17 +118,16 @@ def _values(axis: object) -> Iterable[object]:
 def labels(runs: Sequence[Run], rule_name: Callable[[str], str] = str) -> list[str]:
     """A short name for each run: its rule, as `rule_name` calls it, and the settings that tell it from others of that
     rule."""
-    described = [flat(run) for run in runs]
+    described = {setting: flat(setting) for setting in dict.fromkeys(run.setting for run in runs)}
     peers: dict[str, list[dict[str, str]]] = {}
-    for values in described:
+    for values in described.values():
         peers.setdefault(values["rule"], []).append(values)
     differ = {rule: _differing(group) for rule, group in peers.items()}
-    return [
-        " ".join(
-            [rule_name(own["rule"]), *(f"{dashed(name)}={own[name]}" for name in own if name in differ[own["rule"]])]
-        )
-        for own in described
-    ]
+    named = {}
+    for setting, own in described.items():
+        telling = (f"{dashed(name)}={own[name]}" for name in own if name in differ[own["rule"]])
+        named[setting] = " ".join([rule_name(own["rule"]), *telling])
+    return [named[run.setting] for run in runs]
 
 
 def _differing(group: list[dict[str, str]]) -> set[str]:

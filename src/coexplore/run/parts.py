@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
-from coexplore.settings import Json, Value, build, defaults, describe, plain
+from coexplore.settings import Json, build, describe, plain_defaults
 from coexplore.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -26,10 +26,9 @@ def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
 
 def named(part: Rule | Task) -> dict[str, Json]:
     """Its name, and what differs from its defaults."""
-    return {"name": part.name, **differing(part)}
+    return {"name": part.name, **differing(part, plain_defaults(type(part)))}
 
 
-def differing(record: DataclassInstance, usual: Mapping[str, Value | None] | None = None) -> dict[str, Json]:
-    """The fields that are not at their default."""
-    default = {name: plain(value) for name, value in (usual or defaults(record)).items()}
-    return {name: value for name, value in describe(record).items() if value != default[name]}
+def differing(record: DataclassInstance, usual: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields that are not as usual."""
+    return {name: value for name, value in describe(record).items() if value != usual[name]}

@@ -1,9 +1,11 @@
 """Result: what a finished run leaves behind."""
 
+import abc
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -16,27 +18,172 @@ from coexplore.network import Params
 from coexplore.run.accuracy import accuracy
 from coexplore.run.curve import bin_sizes
 from coexplore.run.run import Run
-from coexplore.settings import Json, at_the_end, refusal
+from coexplore.settings import FieldError, Json, at_the_end, refusal
+from coexplore.tasks.supervised import Labelled
 
 Tensor = NDArray[Any]  # type: ignore[explicit-any]  # of any shape and type
 Tensors = dict[str, Tensor]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Held:
+    """The arrays of a result, in memory."""
+
+    curve: NDArray[np.float32]
+    params: Params | None
+    snapshots: Tensors
+
+    def read(self) -> "Held":
+        return self
+
+
+@runtime_checkable
+class Contents(Protocol):
+    """The arrays of a result, in memory or wherever they are read from when somebody asks for them."""
+
+    def read(self) -> Held: ...
+
+
+class Scores(NamedTuple):
+    """What a run came to, without its arrays."""
+
+    reward: float
+    first: float
+    last: float
+    collapsed: bool
+    accuracy: float | None  # as the last snapshot has it, if it has
+
+
+class Listed(abc.ABC):
+    """Contents of a result that is known from a list of many: more is worked out when somebody asks for it."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def run(self) -> Run: ...
+    @abc.abstractmethod
+    def provenance(self) -> dict[str, Json]: ...
+    @abc.abstractmethod
+    def scores(self) -> Scores: ...
+    @abc.abstractmethod
+    def read(self) -> Held: ...
+
+
 class Result:
     """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters.
 
     `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on, up to
     the output unit), `critic_error` [K], `norm.NAME` [K] for each parameter and, where inputs are held out,
-    `accuracy` [K]. Without a store it is empty.
+    `accuracy` [K]. Without a store it is empty. Of a stored result these are read when they are asked for.
     """
 
-    run: Run
+    def __init__(
+        self,
+        run: Run,
+        engine: str,
+        curve: NDArray[np.float32],
+        params: Params | None,  # a pack keeps those of one seed per setting
+        provenance: dict[str, Json] | None = None,
+        snapshots: Tensors | None = None,
+    ) -> None:
+        self.engine, self.contents = engine, Held(curve, params, snapshots or {})
+        self.__dict__.update(run=run, provenance=provenance or {})  # as their cached properties would leave them
+
     engine: str
-    curve: NDArray[np.float32]
-    params: Params | None  # a pack keeps those of one seed per setting
-    provenance: dict[str, Json] = dataclasses.field(default_factory=dict)
-    snapshots: Tensors = dataclasses.field(default_factory=dict)
+    contents: Contents
+
+    @classmethod
+    def stored(
+        cls,
+        run: Run,
+        engine: str,
+        contents: Contents,
+        provenance: dict[str, Json],
+        scores: Scores | None = None,
+        curve: NDArray[np.float32] | None = None,
+    ) -> "Result":
+        """A result whose arrays are elsewhere, but for what is given here."""
+        result = object.__new__(cls)
+        result.engine, result.contents = engine, contents
+        known = {"run": run, "provenance": provenance, "scores": scores, "curve": curve}
+        result.__dict__.update({name: value for name, value in known.items() if value is not None})
+        return result
+
+    @classmethod
+    def listed(cls, source: Listed, engine: str, setting: Run, seed: int, digest: str) -> "Result":
+        """A result of which a list tells no more than this; there may be a hundred thousand of them."""
+        result = object.__new__(cls)
+        result.__dict__ = {
+            "engine": engine,
+            "contents": source,
+            "setting": setting,
+            "seed": seed,
+            "digest": digest,
+        }
+        return result
+
+    @functools.cached_property
+    def run(self) -> Run:
+        assert isinstance(self.contents, Listed)
+        return self.contents.run()
+
+    @functools.cached_property
+    def provenance(self) -> dict[str, Json]:
+        assert isinstance(self.contents, Listed)
+        return self.contents.provenance()
+
+    @functools.cached_property
+    def setting(self) -> Run:
+        """The run with seed 0: what it shares with the other seeds."""
+        return self.run.setting
+
+    @functools.cached_property
+    def seed(self) -> int:
+        return self.run.seed
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Of the run."""
+        return self.run.digest
+
+    @functools.cached_property
+    def curve(self) -> NDArray[np.float32]:
+        curve = self.contents.read().curve
+        if not len(curve):
+            raise refusal("curve", None, f"a result with one; of {self.run.digest[:12]}… this pack kept scores alone")
+        return curve
+
+    @property
+    def has_curve(self) -> bool:
+        """A pack keeps none of a run that only served to choose."""
+        with contextlib.suppress(FieldError):
+            return len(self.curve) > 0
+        return False
+
+    def replaced(
+        self,
+        curve: NDArray[np.float32] | None = None,
+        params: Params | None = None,
+        provenance: dict[str, Json] | None = None,
+        snapshots: Tensors | None = None,
+    ) -> "Result":
+        """The same with some of it changed."""
+        return Result(
+            self.run,
+            self.engine,
+            self.curve if curve is None else curve,
+            self.params if params is None else params,
+            self.provenance if provenance is None else provenance,
+            self.snapshots if snapshots is None else snapshots,
+        )
+
+    @property
+    def params(self) -> Params | None:
+        return self.contents.read().params
+
+    @property
+    def snapshots(self) -> Tensors:
+        return self.contents.read().snapshots
 
     @property
     def episodes(self) -> NDArray[np.float64]:
@@ -44,22 +191,25 @@ class Result:
         P = len(self.curve)
         return np.arange(1, P + 1, dtype=np.float64) * (self.run.episodes / P)
 
+    @functools.cached_property
+    def scores(self) -> Scores:
+        """Worked out once; every claim, table and picture asks."""
+        return self.contents.scores() if isinstance(self.contents, Listed) else score(self.run, self.contents.read())
+
     @property
     def reward(self) -> float:
         """Mean reward over all episodes."""
-        sizes = bin_sizes(self.run.updates)
-        weights = sizes.reshape(len(self.curve), -1).sum(axis=1)  # a packed curve has fewer points than there are bins
-        return float(np.average(self.curve, weights=weights))
+        return self.scores.reward
 
     @property
     def first(self) -> float:
         """Mean reward over the first quarter of the curve."""
-        return float(np.mean(self.curve[: max(1, len(self.curve) // 4)]))
+        return self.scores.first
 
     @property
     def last(self) -> float:
         """Mean reward over the last quarter of the curve."""
-        return float(np.mean(self.curve[-max(1, len(self.curve) // 4) :]))
+        return self.scores.last
 
     @property
     def collapsed(self) -> bool:
@@ -67,16 +217,16 @@ class Result:
 
         At large c the hidden units freeze; at large N the output unit may, before it has learned anything.
         """
-        firing = [x[-1] for name, x in self.snapshots.items() if name.startswith("firing.")]
-        frozen = any(bool(np.all((f < 0.01) | (f > 0.99))) for f in firing)
-        return frozen and abs(self.last - self.run.task.chance) < 0.05
+        return self.scores.collapsed
 
     @functools.cached_property
     def accuracy(self) -> float | None:
         """How often the likeliest label is right on held-out inputs; None where there are none, or no parameters."""
-        if "accuracy" in self.snapshots:
-            return float(self.snapshots["accuracy"][-1])
-        return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network), self.params)
+        if not isinstance(self.setting.task, Labelled):
+            return None
+        if self.scores.accuracy is not None:
+            return self.scores.accuracy
+        return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network.laws), self.params)
 
     def act(self, states: ArrayLike, key: int | Key[Array, ""]) -> Tensor:
         """An action for each observation [B, D]: a whole number, or a row of numbers; `key` is a JAX key or a seed."""
@@ -88,13 +238,29 @@ class Result:
         if isinstance(key, int):
             key = jax.random.key(key)
         net = at_the_end(self.run.network)
-        activities = network.act(net, jax.tree.map(jnp.asarray, self.params), s, key)
+        activities = network.act(net.laws, jax.tree.map(jnp.asarray, self.params), s, key)
         return np.asarray(network.action(net, activities))
+
+
+def score(run: Run, held: Held) -> Scores:
+    curve, snapshots = held.curve, held.snapshots
+    weights = bin_sizes(run.updates).reshape(len(curve), -1).sum(axis=1)  # a packed curve has fewer points
+    quarter = max(1, len(curve) // 4)
+    first, last = float(np.mean(curve[:quarter])), float(np.mean(curve[-quarter:]))
+    collapsed = _frozen(snapshots) and abs(last - run.task.chance) < 0.05
+    seen = float(snapshots["accuracy"][-1]) if "accuracy" in snapshots else None
+    return Scores(float(np.average(curve, weights=weights)), first, last, collapsed, seen)
+
+
+def _frozen(snapshots: Tensors) -> bool:
+    """Whether every unit of some layer had the same value in all states at the last look."""
+    firing = [x[-1] for name, x in snapshots.items() if name.startswith("firing.")]
+    return any(bool(np.all((rates < 0.01) | (rates > 0.99))) for rates in firing)
 
 
 def by_setting(results: Iterable[Result]) -> dict[Run, list[Result]]:
     """Results that differ in nothing but the seed, together."""
     settings: dict[Run, list[Result]] = {}
     for result in results:
-        settings.setdefault(result.run.setting, []).append(result)
+        settings.setdefault(result.setting, []).append(result)
     return settings

@@ -17,12 +17,12 @@ from coexplore.settings import (
     Json,
     Rates,
     Schedulable,
-    Spec,
     Units,
-    Value,
     build,
     checked,
     describe,
+    plain,
+    plain_defaults,
     refusal,
     specs,
     unplain,
@@ -32,6 +32,7 @@ from coexplore.tasks.base import OneStep, Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 BY_TASK = ("episodes", "batch")  # whose defaults are the task's
+SEED = Count("seed of every random number", low=0, high=2**32 - 1)
 FLAGS = {"hidden": "units"}  # what a field of Run is called where a person meets it, if not by its own name
 
 
@@ -55,7 +56,7 @@ class Run:
     learning_rate: Schedulable | tuple[Schedulable, ...] = dataclasses.field(
         metadata={"spec": Rates("α, Adam's step size")}
     )
-    seed: int = dataclasses.field(metadata={"spec": Count("seed of every random number", low=0, high=2**32 - 1)})
+    seed: int = dataclasses.field(metadata={"spec": SEED})
 
     def __init__(
         self,
@@ -82,6 +83,24 @@ class Run:
         put("rule", _checked_rule(rule, self.hidden))
         self._check_together()
 
+    def with_seed(self, seed: int, digest: str | None = None) -> "Run":
+        """The same with another seed. A study makes thousands of these: nothing else is looked at again.
+
+        Whoever knows its digest need not have it worked out.
+        """
+        seed, other = int(SEED.check("seed", seed)), object.__new__(Run)
+        known = {name: self.__dict__[name] for name in FIELDS}
+        known["seed"] = seed
+        if digest is not None:
+            known["digest"] = digest
+        else:
+            known["_content"] = {name: value for name, value in self._content.items() if name != "seed"}
+            known["_content"] |= {"seed": seed} if seed else {}
+        if not self.seed or "setting" in self.__dict__:
+            known["setting"] = self.setting
+        other.__dict__.update(known)
+        return other
+
     def _check_together(self) -> None:
         """What no field can tell by itself."""
         if self.episodes % self.batch:
@@ -107,8 +126,12 @@ class Run:
 
     def init(self) -> Params:
         """The parameters that every engine starts from."""
-        sizes = (self.task.size, *self.hidden, self.task.outputs)
-        return network.init(self.network, sizes, network.root_keys(self.seed)[0])
+        return network.init(self.network, self.sizes, network.root_keys(self.seed)[0])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of the observation, the hidden layers and the output."""
+        return (self.task.size, *self.hidden, self.task.outputs)
 
     @property
     def learning_rates(self) -> tuple[Schedulable, ...]:
@@ -131,7 +154,7 @@ class Run:
     @functools.cached_property
     def setting(self) -> "Run":
         """The run with its seed left at the default: what repeats of it share."""
-        return dataclasses.replace(self, seed=0)
+        return self.with_seed(0) if self.seed else self
 
     def to_dict(self) -> dict[str, Json]:
         """The full description as plain data."""
@@ -144,7 +167,7 @@ class Run:
         """The run again. `imported_only`: a rule that nobody has imported yet is refused rather than loaded."""
         data, find = dict(data), rules.imported if imported_only else rules.find
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
-        own: dict[str, Spec] = specs(cls)
+        own = specs(cls)
         for name in data:
             if name not in own:
                 raise refusal("field", name, f"fields of Run: rule, task, critic, {', '.join(own)}", own)
@@ -160,8 +183,12 @@ class Run:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added
         later changes no digest; for the same reason a default, once published, never changes."""
-        text = json.dumps(without_defaults(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(self._content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @functools.cached_property
+    def _content(self) -> dict[str, Json]:
+        return without_defaults(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and self.digest == other.digest
@@ -170,7 +197,8 @@ class Run:
         return hash(self.digest)
 
 
-DEFAULTS: dict[str, Value | None] = {name: inspect.signature(Run).parameters[name].default for name in specs(Run)}
+FIELDS = tuple(field.name for field in dataclasses.fields(Run))
+DEFAULTS = {name: plain(inspect.signature(Run).parameters[name].default) for name in specs(Run)}
 
 
 def without_defaults(run: Run) -> dict[str, Json]:
@@ -182,7 +210,7 @@ def without_defaults(run: Run) -> dict[str, Json]:
     data["rule"] = [named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else named(run.rule)
     if (task := named(run.task)) != {"name": Multiplexer.name}:
         data["task"] = task
-    if (critic := None if run.critic is None else differing(run.critic)) != {}:
+    if (critic := None if run.critic is None else differing(run.critic, plain_defaults(Critic))) != {}:
         data["critic"] = critic
     return data
 
@@ -196,6 +224,8 @@ def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule 
     if len(layers) != len(hidden):
         units, names = "-".join(map(str, hidden)), ",".join(each.name for each in layers)
         raise refusal("rule", names, f"one rule per hidden layer, of which {units} has {len(hidden)}")
+    if isinstance(rule, Rule):
+        return checked(rule)
     layers = tuple(checked(each) for each in layers)
     same = all(describe_named(each) == describe_named(layers[0]) for each in layers)
     return layers[0] if same else layers

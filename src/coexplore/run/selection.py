@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 from coexplore.run.names import dashed, flat, settings_of
 from coexplore.run.result import Result
+from coexplore.run.run import Run
 from coexplore.settings import FieldError, refusal
+
+OF_A_RESULT = ("seed", "engine", "digest")  # what those of one setting differ in
 
 
 def select(results: Sequence[Result], text: str) -> list[Result]:
@@ -15,24 +18,30 @@ def select(results: Sequence[Result], text: str) -> list[Result]:
         if not equals:
             raise refusal("select", term, "FLAG=VALUE, such as units=64")
         wanted.setdefault(name.strip().lstrip("-").replace("-", "_"), set()).add(value.strip())
-    known = dict.fromkeys(name for result in results for name in _selectable(result))
+    settings = {setting: flat(setting) for setting in dict.fromkeys(result.setting for result in results)}
+    known = dict.fromkeys([*(name for values in settings.values() for name in values), *OF_A_RESULT])
     for name in wanted:
         if results and name not in known:
             raise refusal("select", name, f"one of {', '.join(map(dashed, known))}", known)
-    return [result for result in results if _fits(result, wanted)]
+    shared = {name: values for name, values in wanted.items() if name not in OF_A_RESULT}
+    fitting = {setting for setting, values in settings.items() if _fits(setting, values, shared)}
+    own = {name: wanted[name] for name in OF_A_RESULT if name in wanted}
+    return [result for result in results if result.setting in fitting and (not own or _is(result, own))]
 
 
-def _selectable(result: Result) -> dict[str, str]:
-    return {**flat(result.run), "engine": result.engine, "digest": result.run.digest}
-
-
-def _fits(result: Result, wanted: dict[str, set[str]]) -> bool:
-    own, names = _selectable(result), settings_of(result.run)
+def _fits(setting: Run, values: dict[str, str], wanted: dict[str, set[str]]) -> bool:
+    """In everything that runs which differ only in their seed share."""
+    names = settings_of(setting)
 
     def same(name: str, value: str) -> bool:
         try:
-            return names[name].show(names[name].parse(name, value)) == own[name]  # 0.250 is 0.25
+            return names[name].show(names[name].parse(name, value)) == values[name]  # 0.250 is 0.25
         except (KeyError, FieldError):
-            return own.get(name) == value
+            return values.get(name) == value
 
-    return all(any(same(name, value) for value in values) for name, values in wanted.items())
+    return all(any(same(name, value) for value in either) for name, either in wanted.items())
+
+
+def _is(result: Result, wanted: dict[str, set[str]]) -> bool:
+    own = {"seed": str(result.seed), "engine": result.engine, "digest": result.digest}
+    return all(own[name] in either for name, either in wanted.items())

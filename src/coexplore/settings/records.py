@@ -1,7 +1,10 @@
 """Records whose fields have specs: declared, checked, turned into plain data and made again from it."""
 
 import dataclasses
+import functools
 import math
+import types
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import equinox as eqx
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 else:
     DataclassInstance = object
 
+PLAIN = (float, int, str)  # what most fields hold: nothing that JAX could be tracing
 Json = Any  # type: ignore[explicit-any]  # what json.loads gives: whoever reads it must check it
 
 T = TypeVar("T")
@@ -58,15 +62,22 @@ def switch(default: T, help: str) -> T:
     return field(default, Switch(help))
 
 
-def specs(record: DataclassInstance | type[DataclassInstance]) -> dict[str, Spec]:
+def specs(record: DataclassInstance | type[DataclassInstance]) -> Mapping[str, Spec]:
     """Field name → spec, for a record or its class."""
-    return {f.name: f.metadata["spec"] for f in dataclasses.fields(record) if "spec" in f.metadata}
+    return _specs(record if isinstance(record, type) else type(record))
 
 
-def defaults(record: DataclassInstance | type[DataclassInstance]) -> dict[str, Value]:
-    """Field name → default."""
-    with_spec = [f for f in dataclasses.fields(record) if "spec" in f.metadata]
-    return {f.name: f.default for f in with_spec if f.default is not dataclasses.MISSING}
+@functools.cache  # every check, description and digest of a Run asks
+def _specs(kind: type[DataclassInstance]) -> Mapping[str, Spec]:
+    fields = {f.name: f.metadata["spec"] for f in dataclasses.fields(kind) if "spec" in f.metadata}
+    return types.MappingProxyType(fields)
+
+
+@functools.cache
+def plain_defaults(kind: type[DataclassInstance]) -> Mapping[str, Json]:
+    """Field name → default, as plain data."""
+    with_spec = [f for f in dataclasses.fields(kind) if "spec" in f.metadata]
+    return {f.name: plain(f.default) for f in with_spec if f.default is not dataclasses.MISSING}
 
 
 class Checked(eqx.Module):
@@ -75,14 +86,19 @@ class Checked(eqx.Module):
     def __check_init__(self) -> None:
         for name, spec in specs(self).items():
             value = getattr(self, name)
-            if not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(value)):
+            if isinstance(value, PLAIN) or not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(value)):
                 spec.check(name, value)
 
 
 def checked(record: Record) -> Record:
     """The record with every field checked and normalised (1 becomes 1.0 in a number's place)."""
-    values = {name: spec.check(name, getattr(record, name)) for name, spec in specs(record).items()}
-    return dataclasses.replace(record, **values)
+    changed = {}
+    for name, spec in specs(record).items():
+        given = getattr(record, name)
+        value = spec.check(name, given)
+        if type(value) is not type(given) or value != given:
+            changed[name] = value
+    return dataclasses.replace(record, **changed) if changed else record
 
 
 def describe(record: DataclassInstance) -> dict[str, Json]:

@@ -1,10 +1,26 @@
 """Where results are kept: a folder that several processes may share, small packs, and the reading of both."""
 
-from coexplore.store.folder import Checkpoint, Store
+from coexplore.store.checkpoints import Checkpoint
+from coexplore.store.encoding import received
+from coexplore.store.folder import Store
 from coexplore.store.packs import pack
+from coexplore.store.parcels import Parcel
 from coexplore.store.plans import Planned, planned
 from coexplore.store.reading import load, read
 from coexplore.store.sealed import StoreError, write
 from coexplore.store.under_way import UnderWay
 
-__all__ = ["Checkpoint", "Planned", "Store", "StoreError", "UnderWay", "load", "pack", "planned", "read", "write"]
+__all__ = [
+    "Checkpoint",
+    "Parcel",
+    "Planned",
+    "Store",
+    "StoreError",
+    "UnderWay",
+    "load",
+    "pack",
+    "planned",
+    "read",
+    "received",
+    "write",
+]

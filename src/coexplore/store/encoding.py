@@ -1,18 +1,25 @@
 """A Result as plain data and named tensors, and back."""
 
+import contextlib
+import functools
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
 import numpy as np
 
-from coexplore import engines
+from coexplore import engines, rules
 from coexplore.network import Params
-from coexplore.run.result import Result, Tensors
+from coexplore.run.result import Held, Result, Tensors, score
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
-from coexplore.store.sealed import SUFFIX, StoreError, unseal
+from coexplore.store.sealed import SUFFIX, StoreError, unseal, unsealed
+from coexplore.tasks import registry
 
 CURVE, PARAMS, SNAPSHOTS = "curve", "params.", "snapshots."
+Shapes = tuple[jax.tree_util.PyTreeDef, dict[str, tuple[int, ...]]]
+_TRACED: dict[object, Shapes] = {}  # by the structure of a network and its sizes
 
 
 def key(run: Run, engine: str) -> str:
@@ -22,19 +29,6 @@ def key(run: Run, engine: str) -> str:
 
 def about(run: Run, engine: str) -> dict[str, Json]:
     return {"run": run.to_dict(), "engine": engine, "stream": engines.find(engine).stream}
-
-
-def read_result(path: Path) -> Result:
-    """A file of a store."""
-    stated, tensors, provenance = unseal(path)
-    return rightly_named(path, stated, decoded(path, stated, tensors, provenance))
-
-
-def rightly_named(path: Path, stated: Json, result: Result) -> Result:
-    """The result, if the file's name fits what is inside."""
-    if path.name != f"{result.run.digest}.{stated['engine']}-{stated['stream']}{SUFFIX}":
-        raise StoreError(f"{path}: the name does not fit the run inside, {result.run.digest[:12]}…")
-    return result
 
 
 def encoded(result: Result) -> Tensors:
@@ -47,18 +41,96 @@ def encoded(result: Result) -> Tensors:
     }
 
 
+def read_result(path: Path) -> Result:
+    """A file of a store, whose arrays are read again when somebody asks for them."""
+    stated, tensors, provenance = unseal(path)
+    result = rightly_named(path, stated, decoded(path, stated, tensors, provenance))
+    return Result.stored(
+        result.run, result.engine, Stored(path.parent, path.name, result.run), provenance, result.scores
+    )
+
+
+def rightly_named(path: Path, stated: Json, result: Result) -> Result:
+    """The result, if the file's name fits what is inside."""
+    if path.name != f"{result.run.digest}.{stated['engine']}-{stated['stream']}{SUFFIX}":
+        raise StoreError(f"{path}: the name does not fit the run inside, {result.run.digest[:12]}…")
+    return result
+
+
+def received(run: Run, engine: str, data: bytes) -> Result:
+    """The result of a run that was trained elsewhere, from the bytes of its file."""
+    source = f"what came for {run.digest[:12]}…"
+    stated, tensors, provenance = unsealed(data, source)
+    if stated != json.loads(json.dumps(about(run, engine))):
+        raise StoreError(f"{source}: it is about another run, or from another engine")
+    with _readable(source):
+        return _result(run, stated, tensors, provenance)
+
+
 def decoded(path: Path, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
     """The result again; its rule must be ours or already imported, since a file never makes us import anything."""
+    with _readable(path):
+        return _result(run_of(stated["run"]), stated, tensors, provenance)
+
+
+def _result(run: Run, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
+    params, snapshots = without_prefix(PARAMS, tensors), without_prefix(SNAPSHOTS, tensors)
+    can_act = params and not run.task.missing  # an environment may not be installed here
+    held = Held(tensors[CURVE], _params(run, params) if can_act else None, snapshots)
+    return Result.stored(run, str(stated["engine"]), held, provenance, score(run, held))
+
+
+@contextlib.contextmanager
+def _readable(source: Path | str) -> Iterator[None]:
     try:
-        run = Run.from_dict(stated["run"], imported_only=True)
-        params, snapshots = without_prefix(PARAMS, tensors), without_prefix(SNAPSHOTS, tensors)
-        can_act = params and not run.task.missing  # an environment may not be installed here
-        whole = _params(run, params) if can_act else None
-        return Result(run, str(stated["engine"]), tensors[CURVE], whole, provenance, snapshots)
+        yield
     except FieldError as error:
-        raise StoreError(f"{path}: {error}") from None
+        raise StoreError(f"{source}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: not a readable result ({type(error).__name__})") from None
+        raise StoreError(f"{source}: not a readable result ({type(error).__name__})") from None
+
+
+class Stored:
+    """The contents of a result in a file of a store: read, and checked, when they are asked for."""
+
+    def __init__(self, folder: Path, name: str, run: Run) -> None:
+        self._folder, self._name, self._run = folder, name, run
+
+    def read(self) -> Held:
+        path = self._folder / self._name
+        try:
+            status = path.stat()
+        except OSError:
+            raise StoreError(f"{path}: there is no such file any more") from None
+        result = _latest(path, status.st_size, status.st_mtime_ns)
+        if result.run != self._run:
+            raise StoreError(f"{path}: another run than before")
+        return result.contents.read()
+
+
+@functools.lru_cache(maxsize=16)  # whoever asks for the parameters may ask for the snapshots next
+def _latest(path: Path, size: int, time: int) -> Result:
+    """The file as it was at that size and time."""
+    stated, tensors, provenance = unseal(path)
+    return rightly_named(path, stated, decoded(path, stated, tensors, provenance))
+
+
+def run_of(data: Json) -> Run:
+    """The run that plain data describes; its rule must be ours or already imported. Settings of ours are made once."""
+    if not _is_ours(data):
+        return Run.from_dict(data, imported_only=True)
+    shared = {name: value for name, value in data.items() if name != "seed"}
+    return _setting(json.dumps(shared, sort_keys=True)).with_seed(data.get("seed", 0))
+
+
+def _is_ours(data: Json) -> bool:
+    parts = data["rule"] if isinstance(data["rule"], list) else [data["rule"]]
+    return all(part["name"] in rules.BUILT_IN for part in parts) and data["task"]["name"] in registry.TASKS
+
+
+@functools.lru_cache(maxsize=10_000)
+def _setting(text: str) -> Run:
+    return Run.from_dict(json.loads(text), imported_only=True)
 
 
 def with_prefix(prefix: str, tensors: Tensors) -> Tensors:
@@ -72,11 +144,21 @@ def without_prefix(prefix: str, tensors: Tensors) -> Tensors:
 
 def _params(run: Run, tensors: Tensors) -> Params:
     """The parameters as the run shapes them: names and shapes must fit exactly."""
-    shapes = jax.eval_shape(run.init)
-    named = {_path(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(shapes)}
+    structure, named = _shapes(run.setting)
     if {name: tensor.shape for name, tensor in tensors.items()} != named:
         raise ValueError("tensors do not fit the run")
-    return jax.tree.unflatten(jax.tree.structure(shapes), [tensors[name] for name in named])
+    return jax.tree.unflatten(structure, [tensors[name] for name in named])
+
+
+@functools.lru_cache(maxsize=10_000)
+def _shapes(setting: Run) -> Shapes:
+    """Tracing takes 10 ms: settings that differ in numbers alone, such as a coupling, share it."""
+    alike = jax.tree.structure(setting.network), setting.task.size, setting.hidden, setting.task.outputs
+    if alike not in _TRACED:
+        shapes = jax.eval_shape(setting.init)
+        named = {_path(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(shapes)}
+        _TRACED[alike] = jax.tree.structure(shapes), named
+    return _TRACED[alike]
 
 
 def _path(path: jax.tree_util.KeyPath) -> str:

@@ -5,42 +5,42 @@ checkpoints/…                            the same name, for a run under way
 failed/….json                            the same name, for a run that ended in an error: it is tried again
 damaged/…                                files that were not what their hash says: kept, never used
 plans/….json                             what studies set out to train
+.index/…                                 what there is, so that it need not all be opened to be listed (index.py)
 .locks/…                                 held by the process that trains the run; free when that process is gone
 
 Nobody outside this package knows these names.
 """
 
 import contextlib
+import functools
+import gc
 import json
+import os
+import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from coexplore import engines
-from coexplore.run.result import Result, Tensors
+from coexplore.run.result import Result
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
-from coexplore.store.encoding import SNAPSHOTS, about, encoded, key, read_result, with_prefix, without_prefix
+from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
+from coexplore.store.encoding import Stored, about, encoded, key, read_result, received
+from coexplore.store.index import Index, Stamp, read_index, write_index
 from coexplore.store.locks import locked
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
-from coexplore.store.sealed import SUFFIX, StoreError, seal, unseal, write
+from coexplore.store.sealed import SUFFIX, StoreError, sealed, unseal, write
 from coexplore.store.under_way import FRESH, UnderWay, age, read_under_way
 
 STALE = 60.0  # seconds after which a temporary file cannot be one that is being written
 CHECKPOINTS, FAILED, DAMAGED, PLANS, LOCKS = "checkpoints", "failed", "damaged", "plans", ".locks"
+OWN = (CHECKPOINTS, FAILED, DAMAGED, PLANS, LOCKS, ".index")
+INDEX = Path(".index") / f"runs{SUFFIX}"
+NAME = re.compile(rf"[0-9a-f]{{64}}\.[a-z]+-[0-9]+{re.escape(SUFFIX)}")  # of a finished run
+LEAST_INDEXED = 100  # fewer files than that are opened as fast
+MANY = 5000  # runs for which it is faster to list the whole folder than to look at each file
 MOST_FAILURES = 20
-
-
-class Checkpoint(NamedTuple):
-    """Where a run stands: what its engine needs to go on, and what was seen of it so far."""
-
-    tensors: Tensors
-    snapshots: Tensors
-
-    @property
-    def done(self) -> int:
-        return int(self.tensors["done"])
 
 
 class Store:
@@ -49,56 +49,131 @@ class Store:
 
     # Finished runs
 
-    def save(self, result: Result) -> Path:
-        """Write a finished run; its checkpoint and any earlier failure are over."""
-        name = key(result.run, result.engine)
-        path = self.folder / f"{name}{SUFFIX}"
-        seal(path, about(result.run, result.engine), encoded(result), result.provenance)
+    def save(self, result: Result) -> Result:
+        """Write a finished run, whose checkpoint and any earlier failure are over; gives it as it is in the store."""
+        sha256, data = sealed(about(result.run, result.engine), encoded(result), result.provenance)
+        return self._put(result, {**result.provenance, "sha256": sha256}, data)
+
+    def adopt(self, run: Run, engine: str, data: bytes) -> Result:
+        """The same for a run that was trained elsewhere and came as the bytes of its file, which are checked."""
+        result = received(run, engine, data)
+        return self._put(result, result.provenance, data)
+
+    def _put(self, result: Result, provenance: dict[str, Json], data: bytes) -> Result:
+        name, path = key(result.run, result.engine), self.path(result.run, result.engine)
+        write(path, data)
         (self.folder / CHECKPOINTS / path.name).unlink(missing_ok=True)
         (self.folder / FAILED / f"{name}.json").unlink(missing_ok=True)
-        return path
+        contents = Stored(self.folder, path.name, result.run)
+        return Result.stored(result.run, result.engine, contents, provenance, result.scores, result.curve)
+
+    def path(self, run: Run, engine: str) -> Path:
+        """Where a finished run is, or would be."""
+        return self.folder / f"{key(run, engine)}{SUFFIX}"
 
     def find(self, run: Run, engine: str = "auto") -> tuple[Result | None, list[str]]:
         """The run's result, from that engine or from any; and what was found damaged and set aside on the way."""
+        known, problems = self.find_all([run], engine)
+        return known.get(run), problems
+
+    def find_all(self, runs: Iterable[Run], engine: str = "auto") -> tuple[dict[Run, Result], list[str]]:
+        """The same for many."""
+        runs, names = list(runs), engines.NAMES if engine == "auto" else [engine]
+        files = [(run, f"{key(run, each)}{SUFFIX}") for run in runs for each in names]
+        stamps = self._stamps() if len(runs) > MANY else _there(self.folder, [name for _, name in files])
+        known: dict[Run, Result] = {}
         problems: list[str] = []
-        for name in engines.NAMES if engine == "auto" else [engine]:
-            path = self.folder / f"{key(run, name)}{SUFFIX}"
-            if path.exists():
+        with _all_kept(len(stamps)):
+            indexed = self._index.results(self.folder, stamps)
+            for run, name in files:
+                if name in stamps and run not in known:
+                    try:
+                        known[run] = indexed.get(name) or read_result(self.folder / name)
+                    except StoreError as error:
+                        problems.append(f"{error}; set aside in {self._set_aside(self.folder / name)}")
+        return known, problems
+
+    def results(self) -> tuple[list[Result], list[str]]:
+        """All of them, and a line for each file that cannot be used. What the index did not know, it learns."""
+        results, problems, learned = [], [], {}
+        stamps = self._stamps()
+        with _all_kept(len(stamps)):
+            indexed = self._index.results(self.folder, stamps)
+            for name in sorted(stamps):
                 try:
-                    return read_result(path), problems
+                    results.append(indexed.get(name) or read_result(self.folder / name))
+                    if name not in indexed:
+                        learned[name] = results[-1]
                 except StoreError as error:
-                    problems.append(f"{error}; set aside in {self._set_aside(path)}")
-        return None, problems
+                    problems.append(str(error))
+        if learned:
+            self._learn(learned, stamps)
+        return results, problems
 
-    def files(self) -> list[Path]:
-        """Those of finished runs."""
-        return sorted(self.folder.glob(f"*{SUFFIX}")) if self.folder.is_dir() else []
+    def update_index(self, results: Iterable[Result]) -> None:
+        """Let the index know these results of the store."""
+        stamps = self._stamps()
+        named = {self.path(result.run, result.engine).name: result for result in results}
+        self._learn({name: result for name, result in named.items() if name in stamps}, stamps)
 
-    def finished(self) -> set[str]:
-        """Digests of the finished runs, by their names alone."""
-        return {path.name.partition(".")[0] for path in self.files()}
+    def _learn(self, results: dict[str, Result], stamps: dict[str, Stamp]) -> None:
+        if len(stamps) < LEAST_INDEXED:
+            return
+        for name, result in results.items():
+            self._index.add(name, stamps[name], result)
+        self._index.keep(stamps)
+        with contextlib.suppress(OSError):  # a store that cannot be written to is read more slowly
+            write_index(self.folder / INDEX, self._index)
+
+    @functools.cached_property
+    def _index(self) -> Index:
+        return read_index(self.folder / INDEX)
+
+    def _stamps(self) -> dict[str, Stamp]:
+        """Of every file of a finished run, by its name."""
+        if not self.folder.is_dir():
+            return {}
+        with os.scandir(self.folder) as entries:
+            ours = ((entry.name, entry) for entry in entries if NAME.fullmatch(entry.name))
+            return {name: stamp for name, entry in ours if (stamp := _stamp(entry))}
+
+    def names(self) -> list[str]:
+        """Of the files of finished runs; they begin with the run's digest."""
+        return sorted(filter(NAME.fullmatch, os.listdir(self.folder))) if self.folder.is_dir() else []
+
+    def strangers(self) -> list[Path]:
+        """Files beside them that hold results, such as packs."""
+        names = os.listdir(self.folder) if self.folder.is_dir() else []
+        visible = (name for name in names if name.endswith(SUFFIX) and not name.startswith("."))
+        return [self.folder / name for name in sorted(visible) if not NAME.fullmatch(name)]
 
     # Runs under way
 
     def save_checkpoint(self, run: Run, engine: str, checkpoint: Checkpoint, built: dict[str, Json]) -> None:
-        path = self.folder / CHECKPOINTS / f"{key(run, engine)}{SUFFIX}"
-        seen = with_prefix(SNAPSHOTS, checkpoint.snapshots)
-        seal(path, about(run, engine), {**checkpoint.tensors, **seen}, {"built": built})
+        self.adopt_checkpoint(run, engine, sealed_checkpoint(run, engine, checkpoint, built))
+
+    def adopt_checkpoint(self, run: Run, engine: str, data: bytes) -> None:
+        """One that came as the bytes of its file; they are checked when somebody goes on from it."""
+        write(self._checkpoint_path(run, engine), data)
 
     def checkpoint(self, run: Run, engine: str, built: dict[str, Json]) -> tuple[Checkpoint | None, list[str]]:
-        """Where the run stood. One made by another build of the engine is of no use: its low bits differ."""
-        path = self.folder / CHECKPOINTS / f"{key(run, engine)}{SUFFIX}"
+        """Where the run stood, and what was found damaged; nothing if another build of the engine left it."""
+        path = self._checkpoint_path(run, engine)
         if not path.exists():
             return None, []
         try:
-            stated, tensors, provenance = unseal(path)
-            if not _is_about(stated, run, engine):
-                raise StoreError(f"{path}: another run's checkpoint under this name")
-            seen = without_prefix(SNAPSHOTS, tensors)
-            own = {name: tensor for name, tensor in tensors.items() if not name.startswith(SNAPSHOTS)}
-            return (Checkpoint(own, seen) if provenance["built"] == built else None), []
+            return opened_checkpoint(path, unseal(path), run, engine, built), []
         except StoreError as error:
             return None, [f"{error}; set aside in {self._set_aside(path)}"]
+
+    def checkpoint_bytes(self, run: Run, engine: str) -> bytes | None:
+        """The bytes of its file, for somebody who trains the run elsewhere."""
+        with contextlib.suppress(OSError):
+            return self._checkpoint_path(run, engine).read_bytes()
+        return None
+
+    def _checkpoint_path(self, run: Run, engine: str) -> Path:
+        return self.folder / CHECKPOINTS / f"{key(run, engine)}{SUFFIX}"
 
     def under_way(self) -> list[UnderWay]:
         """Runs that have a checkpoint; one that cannot be read, perhaps because it is just being moved, is left out."""
@@ -152,8 +227,8 @@ class Store:
     def prune(self, results: Sequence[Result]) -> int:
         """Remove these results, checkpoints of finished runs, what was set aside, plans that nobody is following any
         more, and half-written files."""
-        names = {path.name for path in self.files()}
-        doomed = [self.folder / f"{key(result.run, result.engine)}{SUFFIX}" for result in results]
+        names = set(self.names())
+        doomed = [self.path(result.run, result.engine) for result in results]
         doomed += [path for path in self.folder.glob(f"{CHECKPOINTS}/*") if path.name in names]
         doomed += [*self.folder.glob(f"{DAMAGED}/*"), *self.folder.glob(f"{FAILED}/*")]
         doomed += [] if self.training() else self.folder.glob(f"{PLANS}/*.json")
@@ -174,10 +249,30 @@ class Store:
         return place
 
 
-def _is_about(stated: Json, run: Run, engine: str) -> bool:
-    """By digest: a Run may have gained fields, at their defaults, since the file was written."""
+def _stamp(file: Path | os.DirEntry[str]) -> Stamp | None:
+    """None if it is not there, or not any more."""
     try:
-        same = Run.from_dict(stated["run"], imported_only=True) == run
-        return same and {**stated, "run": {}} == {**about(run, engine), "run": {}}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return False
+        status = file.stat()
+    except OSError:
+        return None
+    return Stamp(status.st_size, status.st_mtime_ns)
+
+
+def _there(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:
+    """Of those files that are there, where they are few."""
+    return {name: stamp for name in names if (stamp := _stamp(folder / name))}
+
+
+@contextlib.contextmanager
+def _all_kept(count: int) -> Iterator[None]:
+    """While very many objects are made that all stay, looking for garbage among them would take longest: so nobody
+    does, now or later."""
+    if count < MANY or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

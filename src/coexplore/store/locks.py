@@ -2,7 +2,9 @@
 
 import contextlib
 import fcntl
+import functools
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,7 @@ def locked(path: Path) -> Iterator[bool]:
 def _try(path: Path) -> int | None:
     """A handle on the lock, or None if another process has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    _allow_many()
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -33,3 +36,11 @@ def _try(path: Path) -> int | None:
             if os.fstat(handle).st_ino == path.stat().st_ino:
                 return handle
         os.close(handle)  # its last holder removed this file after we had opened it
+
+
+@functools.cache
+def _allow_many() -> None:
+    """Let this process hold as many locks as the system allows: a GPU trains thousands of runs at a time."""
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, most), most))

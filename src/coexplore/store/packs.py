@@ -1,49 +1,105 @@
-"""Many results in one small file: every curve, and parameters and snapshots of one seed per setting."""
+"""Many results in one small file. A setting is there once, with a row for each seed in its matrices:
 
-from collections.abc import Sequence
+    curve [seeds, points], firing.0 [seeds, N] … the last rates, accuracy [seeds, moments] where inputs are held out,
+    scores [seeds, 3] reward, first and last, collapsed [seeds], sha256 [seeds, 32] of the files they came from;
+    whole.… parameters and snapshots of one seed.
+
+Of runs that only served to choose a setting there are scores and nothing else.
+"""
+
+import json
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from coexplore.run.result import Result, Tensor, Tensors, by_setting
+from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.store.encoding import CURVE, SNAPSHOTS, decoded, encoded, with_prefix
+from coexplore.store.encoding import CURVE, encoded, with_prefix
 from coexplore.store.sealed import StoreError, seal
 
+VERSION = 2  # the first had a header for each run
 POINTS = 200  # of a packed curve: a quarter is a whole number of points, so no window's mean changes
+ACCURACY, COLLAPSED, FIRING, SCORES, SHA256, WHOLE = "accuracy", "collapsed", "firing.", "scores", "sha256", "whole."
+Rows = list[tuple[Result, Tensors]]
 
 
-def pack(results: Sequence[Result], path: str | Path) -> None:
+def pack(results: Sequence[Result], path: str | Path, scores_only: Collection[Run] = ()) -> None:
+    """Write them; of runs with a setting in `scores_only` no arrays are kept."""
     about: list[Json] = []
     tensors: Tensors = {}
-    whole = {min(same, key=lambda result: result.run.seed).run for same in by_setting(results).values()}
-    for i, result in enumerate(results):
-        about.append({"run": result.run.to_dict(), "engine": result.engine, "provenance": result.provenance})
-        kept = encoded(result) if result.run in whole else _end(result)
-        tensors |= with_prefix(f"{i}.", {**kept, CURVE: _thinned(result)})
-    seal(Path(path), about, tensors, {})
+    first = {min(same, key=lambda result: result.run.seed).run for same in by_setting(results).values()}
+    for rows in _alike(results, set(scores_only)):
+        whole = next((i for i, (result, row) in enumerate(rows) if result.run in first and CURVE in row), None)
+        kept = {} if whole is None else _whole(rows[whole][0])
+        tensors |= with_prefix(f"{len(about)}.", {**_matrices(rows), **with_prefix(WHOLE, kept)})
+        about.append({**_described([result for result, _ in rows]), "whole": whole})
+    seal(Path(path), {"pack": VERSION, "settings": about}, tensors, {})
 
 
-def unpack(path: Path, about: Json, tensors: Tensors) -> list[Result]:
-    """The results again, from what a sealed file holds."""
-    try:
-        parts: list[Tensors] = [{} for _ in about]
-        for name, tensor in tensors.items():
-            i, _, rest = name.partition(".")
-            parts[int(i)][rest] = tensor
-        pairs = zip(about, parts, strict=True)
-        return [decoded(path, stated, part, dict(stated["provenance"])) for stated, part in pairs]
-    except StoreError:
-        raise
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise StoreError(f"{path}: not a readable pack ({type(error).__name__})") from None
+def _alike(results: Sequence[Result], scores_only: set[Run]) -> list[Rows]:
+    """Those that fit into one matrix together: the same setting and engine, arrays alike, the same provenance known."""
+    groups: dict[object, Rows] = {}
+    for result in {(result.run, result.engine): result for result in results}.values():
+        row = _scored(result) if result.run.setting in scores_only or not result.has_curve else _row(result)
+        shapes = tuple((name, x.shape, x.dtype.str) for name, x in row.items())
+        known = tuple(sorted(result.provenance)), _is_hash(result.provenance.get(SHA256))
+        alike = (result.run.setting, result.engine, shapes, known)
+        groups.setdefault(alike, []).append((result, row))
+    return list(groups.values())
 
 
-def _end(result: Result) -> Tensors:
-    """The last firing rates, which tell whether the run collapsed, and how the accuracy went, if there is one."""
-    firing = {name: x[-1:] for name, x in result.snapshots.items() if name.startswith("firing.")}
-    accuracy = {name: x for name, x in result.snapshots.items() if name == "accuracy"}
-    return with_prefix(SNAPSHOTS, {**firing, **accuracy})
+def _row(result: Result) -> Tensors:
+    """The last firing rates, and how the accuracy went if there is one, beside the curve."""
+    if not np.all(np.isfinite(result.curve)):
+        raise StoreError(f"{result.run.digest[:12]}…: its curve is not finite, so it cannot be packed")
+    firing = {name: x[-1] for name, x in result.snapshots.items() if name.startswith(FIRING)}
+    accuracy = {name: x for name, x in result.snapshots.items() if name == ACCURACY}
+    return {CURVE: _thinned(result), **firing, **accuracy}
+
+
+def _scored(result: Result) -> Tensors:
+    accuracy = result.scores.accuracy
+    return {} if accuracy is None else {ACCURACY: np.array([accuracy])}
+
+
+def _whole(result: Result) -> Tensors:
+    """Parameters and snapshots."""
+    return {name: x for name, x in encoded(result).items() if name != CURVE}
+
+
+def _matrices(rows: Rows) -> Tensors:
+    """What their arrays and scores are, a row for each."""
+    results = [result for result, _ in rows]
+    matrices: Tensors = {name: np.stack([row[name] for _, row in rows]) for name in rows[0][1]}
+    matrices[SCORES] = np.array([(result.reward, result.first, result.last) for result in results])
+    matrices[COLLAPSED] = np.array([result.collapsed for result in results])
+    if _is_hash(results[0].provenance.get(SHA256)):
+        hashes = bytes.fromhex("".join(result.provenance[SHA256] for result in results))
+        matrices[SHA256] = np.frombuffer(hashes, np.uint8).reshape(-1, 32)
+    return matrices
+
+
+def _is_hash(text: Json) -> bool:
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def _described(same: list[Result]) -> dict[str, Json]:
+    """What they share, once; of what they differ in, a list with a value for each."""
+    run, shared, each = same[0].run.to_dict(), {}, {}
+    for name in same[0].provenance:
+        values = [result.provenance[name] for result in same]
+        if name == SHA256 and _is_hash(values[0]):
+            continue  # a matrix has them
+        if len({json.dumps(value, sort_keys=True) for value in values}) == 1:
+            shared[name] = values[0]
+        else:
+            each[name] = values
+    del run["seed"]
+    seeds = [result.run.seed for result in same]
+    return {"run": run, "engine": same[0].engine, "seeds": seeds, "shared": shared, "each": each}
 
 
 def _thinned(result: Result) -> Tensor:

@@ -4,11 +4,10 @@ from pathlib import Path
 
 from coexplore import engines
 from coexplore.run.result import Result
-from coexplore.run.run import Run
-from coexplore.store.encoding import decoded, rightly_named
-from coexplore.store.folder import CHECKPOINTS, DAMAGED, Store
-from coexplore.store.packs import unpack
+from coexplore.store.encoding import decoded
+from coexplore.store.folder import OWN, Store
 from coexplore.store.sealed import SUFFIX, StoreError, unseal
+from coexplore.store.unpacking import is_pack, unpack
 
 
 def load(path: str | Path) -> list[Result]:
@@ -24,34 +23,38 @@ def read(path: str | Path, engine: str = "auto") -> tuple[list[Result], list[str
     path = Path(path)
     if not path.exists():
         raise StoreError(f"{path}: there is no such file")
-    files = _files(path)
-    if not files:
+    results, problems = _read_folders(path) if path.is_dir() else (_read_file(path), [])
+    if not results and not problems:
         raise StoreError(f"{path}: no results here; give a folder with {SUFFIX} files, or one such file")
-    results: list[Result] = []
-    problems = []
-    for file in files:
-        try:
-            results += _results(file, is_member=file != path)
-        except StoreError as error:
-            problems.append(str(error))
     order = list(engines.NAMES) if engine == "auto" else [engine]
-    chosen: dict[Run, Result] = {}
+    chosen: dict[str, Result] = {}
     for result in sorted((r for r in results if r.engine in order), key=lambda r: order.index(r.engine)):
-        chosen.setdefault(result.run, result)
+        chosen.setdefault(result.digest, result)
     return list(chosen.values()), problems
 
 
-def _files(path: Path) -> list[Path]:
-    """The file itself, those of the folder or, where it has none, those of the folders in it."""
-    if not path.is_dir():
-        return [path]
-    folders = sorted(each for each in path.iterdir() if each.is_dir() and each.name not in (CHECKPOINTS, DAMAGED))
-    return Store(path).files() or [file for folder in folders for file in Store(folder).files()]
+def _read_folders(path: Path) -> tuple[list[Result], list[str]]:
+    """Those of the folder or, where it has none, those of the folders in it."""
+    results, problems = _read_folder(path)
+    if not results and not problems:
+        for folder in sorted(each for each in path.iterdir() if each.is_dir() and each.name not in OWN):
+            more, others = _read_folder(folder)
+            results, problems = results + more, problems + others
+    return results, problems
 
 
-def _results(path: Path, is_member: bool) -> list[Result]:
+def _read_folder(path: Path) -> tuple[list[Result], list[str]]:
+    """A store, and whatever packs lie in it."""
+    store = Store(path)
+    results, problems = store.results()
+    for file in store.strangers():
+        try:
+            results += _read_file(file)
+        except StoreError as error:
+            problems.append(str(error))
+    return results, problems
+
+
+def _read_file(path: Path) -> list[Result]:
     about, tensors, provenance = unseal(path)
-    if not isinstance(about, dict):
-        return unpack(path, about, tensors)
-    result = decoded(path, about, tensors, provenance)
-    return [rightly_named(path, about, result) if is_member else result]
+    return unpack(path, about, tensors) if is_pack(about) else [decoded(path, about, tensors, provenance)]

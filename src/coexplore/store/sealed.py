@@ -4,14 +4,17 @@
 one hold the same result, bit for bit. `seal` covers the rest of the JSON, such as the time it took.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
 from coexplore.run.result import Tensors
@@ -19,6 +22,7 @@ from coexplore.settings import Json
 
 SUFFIX = ".safetensors"
 METADATA = "coexplore"  # the one metadata key of a file; it holds JSON
+Unsealed = tuple[Json, Tensors, dict[str, Json]]
 
 
 class StoreError(ValueError):
@@ -41,29 +45,55 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def seal(path: Path, about: Json, tensors: Tensors, provenance: dict[str, Json]) -> None:
+def seal(path: Path, about: Json, tensors: Tensors, provenance: dict[str, Json]) -> str:
+    """Write the file; gives the hash over what it is about and its tensors."""
+    sha256, data = sealed(about, tensors, provenance)
+    write(path, data)
+    return sha256
+
+
+def sealed(about: Json, tensors: Tensors, provenance: dict[str, Json]) -> tuple[str, bytes]:
+    """The hash, and the file's bytes."""
     tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     content = {"about": about, "provenance": provenance, "sha256": _hash(about, tensors)}
     text = _canonical({**content, "seal": _digest(content)})
-    write(path, to_bytes(tensors, metadata={METADATA: text}))
+    return content["sha256"], to_bytes(tensors, metadata={METADATA: text})
 
 
-def unseal(path: Path) -> tuple[Json, Tensors, dict[str, Json]]:
+def unseal(path: Path) -> Unsealed:
     """What the file is about, its tensors, its provenance with the hash; StoreError if anything is not as it was."""
-    try:
+    with _readable(path):
         with safe_open(path, framework="numpy") as file:
-            content = json.loads((file.metadata() or {})[METADATA])
+            text = (file.metadata() or {})[METADATA]
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        stated = content.pop("seal")
-        if stated != _digest(content) or content["sha256"] != _hash(content["about"], tensors):
-            raise StoreError(f"{path}: damaged, its contents do not match its hash")
-        return content["about"], tensors, {**content["provenance"], "sha256": content["sha256"]}
+        return _checked(path, text, tensors)
+
+
+def unsealed(data: bytes, source: str) -> Unsealed:
+    """The same of a file's bytes, which came from `source`."""
+    with _readable(source):
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        return _checked(source, header["__metadata__"][METADATA], from_bytes(data))
+
+
+@contextlib.contextmanager
+def _readable(source: Path | str) -> Iterator[None]:
+    try:
+        yield
     except StoreError:
         raise
     except FileNotFoundError:
-        raise StoreError(f"{path}: there is no such file") from None
+        raise StoreError(f"{source}: there is no such file") from None
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreError(f"{path}: not a readable result ({type(error).__name__})") from None
+        raise StoreError(f"{source}: not a readable result ({type(error).__name__})") from None
+
+
+def _checked(source: Path | str, text: str, tensors: Tensors) -> Unsealed:
+    content = json.loads(text)
+    stated = content.pop("seal")
+    if stated != _digest(content) or content["sha256"] != _hash(content["about"], tensors):
+        raise StoreError(f"{source}: damaged, its contents do not match its hash")
+    return content["about"], tensors, {**content["provenance"], "sha256": content["sha256"]}
 
 
 def _canonical(data: Json) -> str:

@@ -1,12 +1,15 @@
 """How far the training is: bars on standard error, with the reward right now, the speed and the time left."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from coexplore.run import Run, labels
+from coexplore.run import Result, Run, labels
 
 BARS = 12  # settings that get a bar each; more share one
 
@@ -15,31 +18,52 @@ class Shown:
     """The bars of these runs; threads may call it."""
 
     def __init__(self, runs: Sequence[Run], bars: Progress) -> None:
-        self.bars, self.done = bars, 0
-        names = labels(runs)
+        self.bars, self.done, self.runs = bars, 0, len(set(runs))
+        settings = list(dict.fromkeys(run.setting for run in runs))
+        names = labels(settings)
         self.shared = len(set(names)) > BARS
-        if self.shared:
-            names = ["runs"] * len(runs)
-        self.label = dict(zip(runs, names, strict=True))
+        self.label = dict(zip(settings, ["runs"] * len(names) if self.shared else names, strict=True))
         totals: dict[str, int] = {}
-        for run, name in self.label.items():
+        for run in dict.fromkeys(runs):
+            name = self.label[run.setting]
             totals[name] = totals.get(name, 0) + run.episodes
         self.tasks = {name: bars.add_task(name, total=total, now="waiting") for name, total in totals.items()}
-        self.runs = len(self.label)
 
-    def advance(self, run: Run, episodes: int, reward: float | None) -> None:
-        """The run has done so many more episodes, at this reward (None where nobody has looked)."""
-        task = self.tasks[self.label[run]]
+    def advance(self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None) -> None:
+        """These runs have done so many more updates, at these rewards (None where nobody has looked)."""
+        levels = np.full(len(runs), np.nan) if rewards is None else rewards
+        by_label: dict[str, list[tuple[int, float]]] = {}
+        for run, reward in zip(runs, levels, strict=True):
+            by_label.setdefault(self.label[run.setting], []).append((updates * run.batch, float(reward)))
+        for label, moved in by_label.items():
+            known = [reward for _, reward in moved if not math.isnan(reward)]
+            self._update(label, sum(episodes for episodes, _ in moved), float(np.mean(known)) if known else None)
+
+    def take(self, results: Iterable[Result]) -> None:
+        """These were finished before."""
+        by_label: dict[str, list[Result]] = {}
+        for result in results:
+            by_label.setdefault(self.label[result.run.setting], []).append(result)
+        for label, same in by_label.items():
+            self._update(label, sum(result.run.episodes for result in same), same[-1].last)
+            self.end_runs(len(same))
+
+    def _update(self, label: str, episodes: int, reward: float | None) -> None:
+        task = self.tasks[label]
         now = "" if reward is None else f"reward {reward:+.2f} {self.bars.tasks[task].speed or 0:>9,.0f} episodes/s"
         self.bars.update(task, advance=episodes, now=now)
+
+    def begin(self) -> None:
+        """Show the bars; what is said before may still be that there is nothing to show."""
+        self.bars.start()
 
     def say(self, line: str) -> None:
         """A line above the bars."""
         self.bars.console.print(f"coexplore: {line}", highlight=False, soft_wrap=True)
 
-    def end_run(self) -> None:
-        """One more run is finished."""
-        self.done += 1
+    def end_runs(self, count: int) -> None:
+        """So many more runs are finished."""
+        self.done += count
         if self.shared:
             self.bars.update(self.tasks["runs"], description=f"{self.done}/{self.runs} runs")
 
@@ -59,5 +83,9 @@ def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Shown]:
         TextColumn("{task.fields[now]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not visible) as bars:
+    bars = Progress(*columns, console=Console(stderr=True), disable=not visible)
+    try:
         yield Shown(runs, bars)
+    finally:
+        if bars.live.is_started:
+            bars.stop()

@@ -4,9 +4,10 @@ With a store, a run that is stopped goes on where it was, several processes may 
 is written down while the others go on.
 """
 
+import functools
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,12 +17,16 @@ from coexplore.engines.base import Engine, State
 from coexplore.run import Result, Run
 from coexplore.settings import refusal
 from coexplore.store import Store
+from coexplore.study.cluster import checked_address, train_on_cluster
 from coexplore.study.progress import Shown, shown
+from coexplore.study.snapshots import MOMENTS
 from coexplore.study.work import Failure, Work
 
+MOST_WAITING = 64  # threads for groups of a GPU
 PATIENCE = 0.5  # seconds between two looks at runs that another process is training
 T = TypeVar("T")
 Chosen = dict[Run, Engine[State]]
+Trainer = Callable[[Work, Sequence[Run], Store | None, Shown], None]
 
 
 class Study(NamedTuple):
@@ -48,12 +53,16 @@ def train(
     progress: bool = True,
     threads: int | None = None,
     store: str | Path | None = None,
+    snapshots: int = MOMENTS,
+    cluster: str | None = None,
 ) -> list[Result]:
     """Train every run, and return the results in the same order. One thread per core, unless `threads` says otherwise.
 
-    With a `store` (a folder), finished runs are read instead of trained, and an interrupted training goes on.
+    With a `store` (a folder), finished runs are read instead of trained, an interrupted training goes on, and
+    `snapshots` says how often networks are looked at on the way (0: at the end alone). With a `cluster` ("ray", or the
+    address of one) its machines train, at most `threads` groups of runs at a time if that is given.
     """
-    done = study(runs, engine, progress, threads, store)
+    done = study(runs, engine, progress, threads, store, snapshots, cluster)
     if done.failures:
         raise RuntimeError("; ".join(map(str, done.failures)))
     return done.results
@@ -65,51 +74,82 @@ def study(
     progress: bool = True,
     threads: int | None = None,
     store: str | Path | None = None,
+    snapshots: int = MOMENTS,
+    cluster: str | None = None,
 ) -> Study:
-    runs = list(runs) if isinstance(runs, Iterable) else [runs]
-    for run in runs:
-        if not isinstance(run, Run):
-            raise refusal("runs", run, "Runs, such as Run() or grid(Run(), seed=range(5))")
+    runs = _listed(runs)
     began, distinct = time.perf_counter(), list(dict.fromkeys(runs))
-    chosen = {run: engines.choose(run, engine) for run in distinct}
+    train_these = _trainer(distinct, engine, threads, cluster)
     folder = None if store is None else Store(store)
     if folder:
         folder.announce(distinct)
     with shown(runs, progress) as show:
-        _prepare(chosen, show)
-        work = Work(engine, folder, show)
+        work = Work(engine, folder, show, threads or _cores(), snapshots if folder else None)
         kept = work.take_finished(distinct)
-        _train(work, {run: chosen[run] for run in distinct if run not in kept}, threads or _cores())
+        try:
+            train_these(work, [run for run in distinct if run not in kept], folder, show)
+        except KeyboardInterrupt:
+            raise Interrupted(list(work.finished.values())) from None
+    if folder and work.trained:
+        folder.update_index(work.finished.values())
+    return _done(runs, work, time.perf_counter() - began)
+
+
+def _done(runs: list[Run], work: Work, seconds: float) -> Study:
     results = [work.finished[run] for run in runs if run in work.finished]
-    seconds = max(time.perf_counter() - began - work.compile_seconds, 0.0)
+    seconds = max(seconds - work.compile_seconds, 0.0)
     return Study(results, work.failures, work.problems, len(work.trained), seconds, work.compile_seconds)
 
 
-def _prepare(chosen: Chosen, show: Shown) -> None:
-    for engine in {engine.name: engine for engine in chosen.values()}.values():
-        engine.prepare()
-    cautions = (engine.caution(run) for run, engine in chosen.items())
-    for line in dict.fromkeys(filter(None, cautions)):
+def _trainer(runs: Sequence[Run], engine: str, threads: int | None, cluster: str | None) -> Trainer:
+    """Who trains what is left: this machine, whose engines are asked right away, or a cluster, which is asked later."""
+    if cluster is not None:
+        return functools.partial(train_on_cluster, checked_address(cluster), threads)
+    chosen = _choose(runs, engine)
+    for each in {engine.name: engine for engine in chosen.values()}.values():
+        each.prepare()
+    return functools.partial(_train_here, chosen)
+
+
+def _listed(runs: Run | Iterable[Run]) -> list[Run]:
+    runs = list(runs) if isinstance(runs, Iterable) else [runs]
+    for run in runs:
+        if not isinstance(run, Run):
+            raise refusal("runs", run, "Runs, such as Run() or grid(Run(), seed=range(5))")
+    return runs
+
+
+def _choose(runs: Sequence[Run], engine: str) -> Chosen:
+    """An engine for each run; what it depends on is the setting, not the seed."""
+    settings = {run.setting: run for run in runs}
+    chosen = {setting: engines.choose(run, engine) for setting, run in settings.items()}
+    return {run: chosen[run.setting] for run in runs}
+
+
+def _caution(chosen: Chosen, show: Shown) -> None:
+    settings = {run.setting: engine for run, engine in chosen.items()}
+    for line in dict.fromkeys(filter(None, (engine.caution(run) for run, engine in settings.items()))):
         show.say(line)
 
 
-def _train(work: Work, chosen: Chosen, threads: int) -> None:
+def _train_here(chosen: Chosen, work: Work, runs: Sequence[Run], store: Store | None, show: Shown) -> None:
     """Train these runs; those that another process holds are looked at again until they are done."""
-    waiting = sum(engine.waits for engine, _ in _groups(chosen))
-    with ThreadPoolExecutor(threads + waiting) as pool:
+    _caution(chosen, show)
+    show.begin()
+    chosen = {run: chosen[run] for run in runs}
+    waiting = min(sum(engine.waits for engine, _ in _groups(chosen)), MOST_WAITING)
+    with ThreadPoolExecutor(2 * work.threads + waiting) as pool:  # some train, the others write what they have trained
         try:
             while chosen:
                 futures = [pool.submit(work.train_group, engine, group) for engine, group in _groups(chosen)]
                 elsewhere = [run for left in _all(futures) for run in left]
                 if len(elsewhere) == len(chosen):
-                    work.show.wait_for(len(elsewhere))
+                    show.wait_for(len(elsewhere))
                     time.sleep(PATIENCE)
                 chosen = {run: chosen[run] for run in elsewhere}
-        except BaseException as error:
+        except BaseException:
             work.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(list(work.finished.values())) from None
             raise
 
 

@@ -1,11 +1,17 @@
-"""The work of a study's threads: each takes a group of runs from start, or from its checkpoint, to its results."""
+"""The work of a study's threads: each takes a group of runs from start, or from its checkpoint, to its results.
+
+There is room for as many groups at a time as there are cores, or for as many runs as keep a GPU busy. A thread makes
+room before it packs, hashes and writes what it trained: meanwhile another one trains the next group.
+"""
 
 import contextlib
 import dataclasses
 import datetime
+import functools
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import jax
@@ -14,11 +20,15 @@ import numpy as np
 from coexplore import __version__
 from coexplore.engines.base import Engine, State
 from coexplore.run import Result, Run, command
-from coexplore.store import Checkpoint, Store
+from coexplore.store import Checkpoint
 from coexplore.study.group import Group
-from coexplore.study.progress import Shown
+from coexplore.study.roles import Audience, Shelf
 
-CHECKPOINT_SECONDS = 5.0  # what a sudden death may cost
+CHECKPOINT_SECONDS = 5.0  # what a sudden death may cost, and a little more: what ends sooner is not written down
+DEARER = 20  # … or so many times what writing it down takes, where a group has hundreds of runs
+Trained = tuple[Group[State], float]
+WAITING = 2048  # runs at a time of an engine whose threads only wait: several times what a GPU has in work at once
+STARTS = 4  # of its groups at a time: the first ones, which have most to do, should not wait for all the others
 
 
 class Failure(NamedTuple):
@@ -30,13 +40,37 @@ class Failure(NamedTuple):
         return f"{command(self.run) or self.run.digest[:12]} --engine {self.engine}: {self.reason}"
 
 
+class Room:
+    """Room for so much at a time; more than that goes in alone."""
+
+    def __init__(self, size: int) -> None:
+        self._size = self._free = size
+        self._door, self._changed = threading.Lock(), threading.Condition()
+
+    @contextlib.contextmanager
+    def taken(self, much: int) -> Iterator[None]:
+        much = min(much, self._size)
+        with self._door, self._changed:  # who comes first waits at the door, so that small ones do not slip past
+            self._changed.wait_for(lambda: self._free >= much)
+            self._free -= much
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += much
+                self._changed.notify()
+
+
 @dataclasses.dataclass
 class Work:
     """What the threads of a study share. Lists and dictionaries change by single operations, which need no lock."""
 
     engine: str  # as asked for: auto accepts any engine's results from the store
-    store: Store | None
-    show: Shown
+    store: Shelf | None
+    show: Audience
+    threads: int
+    looks: int | None  # None: not even at the end
+    checkpoint_seconds: float | None = None  # if other than usual
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     finished: dict[Run, Result] = dataclasses.field(default_factory=dict)
     failures: list[Failure] = dataclasses.field(default_factory=list)
@@ -44,33 +78,51 @@ class Work:
     trained: list[Run] = dataclasses.field(default_factory=list)
     compile_seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        self._cores, self._device = Room(self.threads), Room(WAITING)
+        self._starts = threading.Semaphore(STARTS)
+
     def take_finished(self, runs: Iterable[Run]) -> set[Run]:
         """Take over the runs that the store already has."""
-        taken: set[Run] = set()
         if not self.store:
-            return taken
-        for run in runs:
-            result, problems = self.store.find(run, self.engine)
-            self.problems += problems
-            if result is not None:
-                self.finished[run] = result
-                self.show.advance(run, run.episodes, result.last)
-                self.show.end_run()
-                taken.add(run)
-        return taken
+            return set()
+        known, problems = self.store.find_all(runs, self.engine)
+        self.problems += problems
+        self.finished |= known
+        self.show.take(known.values())
+        return set(known)
 
     def train_group(self, engine: Engine[State], runs: list[Run]) -> list[Run]:
         """Train a group, and return the runs that another process is training just now."""
         with contextlib.ExitStack() as locks:
-            mine = [run for run in runs if not self.store or locks.enter_context(self.store.lock(run, engine.name))]
-            elsewhere = [run for run in runs if run not in mine]
-            kept = self.take_finished(mine)  # another process may have finished them a moment ago
-            saved = {run: self._checkpoint(run, engine) for run in mine if run not in kept}
-            done = {run: checkpoint.done if checkpoint else 0 for run, checkpoint in saved.items()}
-            for updates in sorted(set(done.values())):
-                same = [run for run in saved if done[run] == updates]
-                self._train_guarded(engine, same, [saved[run] for run in same])
-        return elsewhere
+            with (
+                self._device.taken(len(runs)) if engine.waits else self._cores.taken(1),
+                self._start(engine) as started,
+            ):
+                mine = {run: None for run in runs if self._locked(run, engine, locks)}
+                kept = self.take_finished(mine)  # another process may have finished them a moment ago
+                trained = self._train_all(engine, [run for run in mine if run not in kept], started.close)
+            for group, seconds in trained:
+                self._guard(engine, group.runs, functools.partial(self._keep_all, group, seconds))
+        return [run for run in runs if run not in mine]
+
+    def _locked(self, run: Run, engine: Engine[State], locks: contextlib.ExitStack) -> bool:
+        return not self.store or locks.enter_context(self.store.lock(run, engine.name))
+
+    def _start(self, engine: Engine[State]) -> contextlib.ExitStack:
+        """To be closed as soon as the group has started."""
+        stack = contextlib.ExitStack()
+        if engine.waits:
+            stack.enter_context(self._starts)
+        return stack
+
+    def _train_all(self, engine: Engine[State], runs: list[Run], started: Callable[[], None]) -> list[Trained]:
+        """Those that got to their end, with the seconds that each run of theirs took."""
+        saved = {run: self._checkpoint(run, engine) for run in runs}
+        trained: list[Trained] = []
+        for same in _together(engine, saved):
+            self._guard(engine, same, functools.partial(self._train, engine, same, saved, trained, started))
+        return trained
 
     def _checkpoint(self, run: Run, engine: Engine[State]) -> Checkpoint | None:
         if not self.store:
@@ -79,59 +131,78 @@ class Work:
         self.problems += problems
         return checkpoint
 
-    def _train_guarded(self, engine: Engine[State], runs: list[Run], saved: Sequence[Checkpoint | None]) -> None:
+    def _guard(self, engine: Engine[State], runs: list[Run], work: Callable[[], None]) -> None:
         """An engine may fail in its own way: that ends these runs, not the others."""
         try:
-            self._train(engine, runs, saved)
+            work()
         except Exception as error:
             for run in runs:
-                self._fail(run, engine.name, " ".join(f"{type(error).__name__}: {error}".split())[:300])
+                self.fail(run, engine.name, " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
-    def _fail(self, run: Run, engine: str, reason: str) -> None:
+    def fail(self, run: Run, engine: str, reason: str) -> None:
         self.failures.append(Failure(run, engine, reason))
         if self.store:
             self.store.fail(run, engine, reason)
 
-    def _train(self, engine: Engine[State], runs: list[Run], saved: Sequence[Checkpoint | None]) -> None:
+    def _train(
+        self,
+        engine: Engine[State],
+        runs: list[Run],
+        saved: dict[Run, Checkpoint | None],
+        trained: list[Trained],
+        started: Callable[[], None],
+    ) -> None:
         if self.stop.is_set():
             return
         began = time.perf_counter()
-        group = Group(engine, runs, saved)
+        group = Group(engine, runs, [saved[run] for run in runs], self.looks or 0)
+        started()
         self.compile_seconds = max(self.compile_seconds, time.perf_counter() - began)
-        for run in runs:
-            self.show.advance(run, group.done * run.batch, None)
+        self.show.advance(runs, group.done, None)
         if self._train_to_end(group):
-            self._keep(group.results(), engine.name, (time.perf_counter() - began) / len(runs))
+            trained.append((group, (time.perf_counter() - began) / len(runs)))
 
     def _train_to_end(self, group: Group[State]) -> bool:
         """Whether it got there, and was not stopped."""
-        kept = time.perf_counter()
+        kept, often = time.perf_counter(), self.checkpoint_seconds or CHECKPOINT_SECONDS
         while True:
-            if self.store:
+            if self.looks is not None:
                 group.look()
             if group.finished:
                 return True
-            if self.store and (self.stop.is_set() or time.perf_counter() - kept > CHECKPOINT_SECONDS):
+            late = min(time.perf_counter() - kept, group.seconds_left) > often
+            if self.store and (self.stop.is_set() or late):
+                began = time.perf_counter()
                 group.save_checkpoint(self.store)
                 kept = time.perf_counter()
+                often = max(often, DEARER * (kept - began))
             if self.stop.is_set():
                 return False
             updates = group.train_chunk()
-            for run, reward in zip(group.runs, group.state.reward, strict=True):
-                self.show.advance(run, updates * run.batch, None if np.isnan(reward) else float(reward))
+            self.show.advance(group.runs, updates, group.state.reward)
 
-    def _keep(self, results: Sequence[Result], engine: str, seconds: float) -> None:
+    def _keep_all(self, group: Group[State], seconds: float) -> None:
         about = {"seconds": round(seconds, 3), "finished": _now(), "coexplore": __version__}
-        for result in results:
-            if not all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(result.params)):
-                self._fail(result.run, engine, "its parameters are no longer finite; a lower learning rate may help")
-                continue
-            whole = dataclasses.replace(result, provenance={**result.provenance, **about})
-            if self.store:
-                self.store.save(whole)
-            self.finished[result.run] = whole
-            self.trained.append(result.run)
-            self.show.end_run()
+        for result in group.results():
+            whole = result.replaced(provenance={**result.provenance, **about})
+            self._guard(group.engine, [result.run], functools.partial(self._keep, whole))
+        self.show.end_runs(len(group.runs))
+
+    def _keep(self, result: Result) -> None:
+        if not all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(result.params)):
+            self.fail(result.run, result.engine, "its parameters are no longer finite; a lower learning rate may help")
+            return
+        self.finished[result.run] = self.store.save(result) if self.store else result
+        self.trained.append(result.run)
+
+
+def _together(engine: Engine[State], saved: dict[Run, Checkpoint | None]) -> list[list[Run]]:
+    """The runs as they go on: equally far, and in groups as wide as they were in."""
+    alike = defaultdict(list)
+    for run, point in saved.items():
+        alike[(point.done, engine.width(point.tensors)) if point else (0, None)].append(run)
+    cut = [(same, width or len(same)) for (_, width), same in alike.items()]
+    return [same[i : i + width] for same, width in cut for i in range(0, len(same), width)]
 
 
 def _now() -> str:

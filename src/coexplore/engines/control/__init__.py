@@ -36,7 +36,7 @@ from coexplore.tasks.control import Control
 
 name, stream = "control", 2
 title = "JAX beside Gymnasium: any rule, any environment, ten runs at a time"
-waits, snapshots = False, False  # an environment has no states to look at as one likes
+waits, snapshots = False, False
 
 WIDTH = 10  # runs that share a step
 SECONDS = 0.4  # after which `advance` comes back, whatever it was asked for: episodes may be long
@@ -149,6 +149,11 @@ def params(state: State) -> list[Params]:
     return [_params(run, state.agents, i) if final is None else final for i, (run, final) in runs]
 
 
+def look(state: State) -> Tensors:
+    """An environment has no states to look at as one likes."""
+    return {}
+
+
 def tensors(state: State) -> list[Tensors]:
     """Of an environment that cannot be replayed nothing is worth keeping."""
     if not replayable(control(state.runs[0]).env):
@@ -175,6 +180,10 @@ def restore(runs: list[Run], tensors: list[Tensors]) -> State:
         _named(run, saved["final"]) if "final" in saved else None for run, saved in zip(runs, tensors, strict=True)
     ]
     return dataclasses.replace(state, agents=arrays[:-1], actions=arrays[-1], finals=tuple(finals))
+
+
+def width(tensors: Tensors) -> None:
+    """There is one width."""
 
 
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:

@@ -190,6 +190,6 @@ def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) 
 
 def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
     """An action at s, and what it adds to the trace: a batch of one."""
-    activities = network.act(now.network, params, s[None], key)
+    activities = network.act(now.network.laws, params, s[None], key)
     eligible = network.eligibility(now.network, params, s[None], activities)
     return network.action(now.network, activities)[0], ravel_pytree(eligible)[0]

@@ -14,7 +14,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.engines.one_layer import chain, multiplexer, numbers, refused, steps
+from coexplore.engines.look import look as look_at_one
+from coexplore.engines.one_layer import chain, multiplexer, numbers, refused, steps, structure
 from coexplore.network import Params
 from coexplore.rules import BUILT_IN, UnbiasedWeightMax
 from coexplore.rules.chain import Coupled
@@ -112,6 +113,10 @@ def params(state: State) -> list[Params]:
     return [_unpacked(state.runs[0], state.params)]
 
 
+def look(state: State) -> Tensors:
+    return look_at_one(state.runs[0], params(state)[0], state.done)
+
+
 def tensors(state: State) -> list[Tensors]:
     return [{tensor: np.asarray(getattr(state, tensor)) for tensor in TENSORS}]
 
@@ -120,6 +125,10 @@ def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     (run,), (saved,) = runs, tensors
     arrays = {tensor: saved[tensor].copy() for tensor in TENSORS if tensor != "done"}
     return State((run,), **arrays, done=int(saved["done"]), reward=np.full(1, np.nan))
+
+
+def width(tensors: Tensors) -> None:
+    """Groups are of one run."""
 
 
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
@@ -211,5 +220,4 @@ def _unpacked(run: Run, flat: np.ndarray) -> Params:
         x[part] = flat[at : at + wide[0] * wide[1]].reshape(wide)[:, : mine[1]].copy()
     hidden = [x["W"], x["b"][0], *([x["W_rec"]] if "W_rec" in x else [])]
     critic = [x["V"], x["v"][0], x["w"].T, x["w_0"][0]] if run.critic else []
-    structure = jax.tree.structure(jax.eval_shape(run.init))
-    return jax.tree.unflatten(structure, [*hidden, x["W_out"].T, x["b_out"][0], *critic])
+    return jax.tree.unflatten(structure(run), [*hidden, x["W_out"].T, x["b_out"][0], *critic])

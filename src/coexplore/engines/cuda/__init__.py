@@ -1,7 +1,7 @@
 """The cuda engine: the paper's network on an NVIDIA GPU, one thread block per run, many runs side by side.
 
 It trains one hidden layer of binary units on the multiplexer, with the rules of `FAMILIES`; the rest is for the others.
-Runs of one compiled shape and one length share a launch, on a stream of their own.
+Runs of as many units and updates, drawn alike, share a launch, on a stream of their own.
 """
 
 import dataclasses
@@ -14,7 +14,9 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from coexplore import network
 from coexplore.engines.cuda import device
+from coexplore.engines.cuda.device import Kernel
 from coexplore.engines.cuda.layout import (
     BATCH,
     CRITIC,
@@ -22,15 +24,17 @@ from coexplore.engines.cuda.layout import (
     INPUTS,
     SIZES,
     Shape,
+    alike,
+    described,
     family,
     pack,
     padded,
     settings,
     shape,
-    structure,
     unpack,
 )
-from coexplore.engines.one_layer import multiplexer, refused, steps
+from coexplore.engines.look import norm_names, progress_after
+from coexplore.engines.one_layer import multiplexer, refused, steps, structure
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Reinforce
 from coexplore.run.curve import bin_sizes, bins, full_bins
@@ -44,6 +48,7 @@ waits, snapshots = True, True
 
 ARRAYS = ("weights", "first", "second", "curve")  # what training changes
 MOST_BITS, MOST_STEPS = 4, 2**20
+PER_MULTIPROCESSOR = 4  # runs of a group, at most
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,13 +99,23 @@ def caution(run: Run) -> str | None:
 
 
 def groups(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs that share a launch, those with most work first; where there are several GPUs, a share for each."""
+    """Runs that share a launch, those with most work first; where there are several GPUs, shares for each.
+
+    Not too many in one: while a group is written down, the next one trains.
+    """
     same = defaultdict(list)
     for run in runs:
-        same[family(run), padded(run), steps(run), run.updates, run.critic is None].append(run)
-    shares = max(1, len(device.able()))
-    parts = [mine[i::shares] for mine in same.values() for i in range(shares)]
+        same[family(run), run.hidden, steps(run), run.updates, run.critic is None].append(run)
+    parts = [mine[i::n] for mine in same.values() for n in [_shares(mine)] for i in range(n)]
     return sorted(filter(None, parts), key=lambda part: -_work(part[0]))
+
+
+def _shares(runs: list[Run]) -> int:
+    """Into how many groups these runs go, as many for every GPU; a full one is a multiple of what a GPU holds."""
+    gpus, processors = max(1, len(device.able())), device.multiprocessors()
+    held = shape(runs[0], PER_MULTIPROCESSOR * processors, processors).blocks
+    most = PER_MULTIPROCESSOR // held * held * processors
+    return gpus * -(-len(runs) // (gpus * most))
 
 
 def _work(run: Run) -> int:
@@ -110,17 +125,30 @@ def _work(run: Run) -> int:
 
 def start(runs: list[Run]) -> State:
     gpu, kind = device.Gpu(), _shape(runs)
-    with jax.default_device(jax.devices("cpu")[0]):
-        weights = np.stack([pack(run, _first(run), kind.length) for run in runs])
+    weights = np.empty((len(runs), kind.length), np.uint32)
+    for rows in alike(runs):
+        weights[rows] = pack(runs[rows[0]], _first([runs[i] for i in rows]), kind.length)
     zeros = np.zeros(weights.shape, np.float32)
     counts = np.zeros((len(runs), bins(runs[0].updates)), np.uint32)
     return _placed(runs, gpu, kind, {"weights": weights, "first": zeros, "second": zeros, "curve": counts}, 0)
 
 
-def _first(run: Run) -> Params:
-    """`run.init()`. Rules of a kind begin alike: standing in for each other, they share a compilation in JAX."""
-    rule = Reinforce() if family(run) == "independent" else Boltzmann()
-    return dataclasses.replace(run, rule=rule).init()
+def _first(runs: list[Run]) -> list[Params]:
+    """`run.init()` of runs that are alike. Rules of a kind begin alike, so that they share a compilation in JAX.
+
+    One after the other by the program that every engine starts from: one for all at once would be compiled for twice
+    as long, which costs more than it saves.
+    """
+    rule = Reinforce() if family(runs[0]) == "independent" else Boltzmann()
+    same = dataclasses.replace(runs[0], rule=rule).network
+    with jax.default_device(jax.devices("cpu")[0]):
+        keys = (_first_key(np.uint32(run.seed)) for run in runs)
+        return [network.init(same, runs[0].sizes, key) for key in keys]
+
+
+@jax.jit
+def _first_key(seed: Any) -> Any:
+    return network.root_keys(seed)[0]
 
 
 def _shape(runs: list[Run]) -> Shape:
@@ -130,7 +158,7 @@ def _shape(runs: list[Run]) -> Shape:
 def _placed(runs: list[Run], gpu: Any, kind: Shape, arrays: Tensors, done: int) -> State:
     with gpu.working(f"{len(runs)} runs"):
         mine = {key: gpu.put(array) for key, array in arrays.items()}
-        about = gpu.put(np.stack([settings(run) for run in runs]).view(np.uint8))
+        about = gpu.put(settings(runs).view(np.uint8))
     return State(tuple(runs), gpu, kind, about, **mine, done=done, reward=np.full(len(runs), np.nan))
 
 
@@ -138,7 +166,8 @@ def advance(state: State, updates: int) -> State:
     n = min(updates, state.runs[0].updates - state.done)
     if n:
         return _launched(state, n)
-    state.gpu.kernel(state.shape)
+    state.gpu.compiled(Kernel("train", state.shape))
+    state.gpu.compiled(Kernel("look", state.shape.to_look))
     return state
 
 
@@ -152,7 +181,7 @@ def _launched(state: State, n: int, draws: dict[str, Any] | None = None) -> Stat
         numbers = (np.uint32(x) for x in (state.done, n, run.updates, state.curve.shape[1]))
         places = tuple(draws.values()) if draws else (np.uint64(0),) * 5
         arguments = (state.settings, *arrays, totals, errors, activity, *numbers, *places)
-        gpu.launch(state.shape, draws is not None, G, arguments)
+        gpu.launch(Kernel("train", state.shape, draws is not None), G, arguments)
     right = gpu.get(totals) / (BATCH * n)
     changed = dict(zip(ARRAYS, arrays, strict=True))
     return dataclasses.replace(state, **changed, done=state.done + n, reward=_level(state.runs, right))
@@ -171,6 +200,10 @@ def finish(state: State) -> list[Result]:
     return [Result(run, name, means, final, built()) for run, means, final in results]
 
 
+def width(tensors: Tensors) -> None:
+    """Any number of runs goes on together."""
+
+
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
     full = full_bins(int(tensors["done"]), run.updates)
     return _level([run], tensors["curve"][None, :full] / (BATCH * bin_sizes(run.updates)[:full]))[0]
@@ -183,7 +216,22 @@ def built() -> dict[str, Json]:
 def params(state: State) -> list[Params]:
     """The parameters of every run as they are now."""
     tree, words = structure(state.runs[0]), state.gpu.get(state.weights)
-    return [unpack(run, mine, tree) for run, mine in zip(state.runs, words, strict=True)]
+    found: dict[int, Params] = {}
+    for rows in alike(state.runs):
+        found |= dict(zip(rows, unpack(state.runs[rows[0]], words[rows], tree), strict=True))
+    return [found[i] for i in range(len(state.runs))]
+
+
+def look(state: State) -> Tensors:
+    """See look.cu."""
+    gpu, kind, runs = state.gpu, state.shape.to_look, state.runs
+    progress = np.float32(progress_after(runs[0], state.done))
+    with gpu.working(f"a look at {len(runs)} runs"):
+        seen = gpu.empty((len(runs), kind.numbers_seen))
+        gpu.launch(Kernel("look", kind), len(runs), (state.settings, state.weights, progress, seen))
+    tree = structure(runs[0])
+    names = norm_names(jax.tree.unflatten(tree, range(tree.num_leaves)))
+    return described(runs[0], gpu.get(seen), names)
 
 
 def tensors(state: State) -> list[Tensors]:

@@ -1,7 +1,8 @@
-"""The GPU: whether there is one, the kernel compiled for it, memory and launches. The one place that uses CuPy."""
+"""The GPU: whether there is one, the kernels compiled for it, memory and launches. The one place that uses CuPy."""
 
 import contextlib
 import ctypes
+import dataclasses
 import functools
 import importlib.util
 import itertools
@@ -78,9 +79,23 @@ def holds(shape: Shape) -> bool:
     return all(_asked(SHARED_MEMORY_OF_A_BLOCK)[index] >= shape.shared for index in able())
 
 
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """What is compiled: a function, in a file of the same name, for a shape."""
+
+    name: str
+    shape: Shape
+    record: bool = False
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block."""
+        return self.shape.shared if self.name == "train" else self.shape.shared_without_moments
+
+
 @functools.cache
-def source(without: tuple[str, ...] = ()) -> str:
-    """The kernel as one file, so that the compiler needs no paths and CuPy's cache sees every change."""
+def source(kernel: str, without: tuple[str, ...] = ()) -> str:
+    """A kernel as one file, so that the compiler needs no paths and CuPy's cache sees every change."""
     seen = set(without)
 
     def text(name: str) -> str:
@@ -90,26 +105,27 @@ def source(without: tuple[str, ...] = ()) -> str:
         whole = (SOURCES / name).read_text().replace("#pragma once\n", "")
         return re.sub(r'#include "(.+)"\n', lambda found: text(found[1]), whole)
 
-    return text("train.cu")
+    return text(f"{kernel}.cu")
 
 
-def options(shape: Shape, record: bool) -> tuple[str, ...]:
+def options(kernel: Kernel) -> tuple[str, ...]:
+    shape = kernel.shape
     given = {
         "FAMILY": shape.family,
         "UNITS": shape.units,
         "TILES": shape.tiles,
         "BLOCKS": shape.blocks,
         "THREADS": shape.threads,
-        "SHARED": shape.shared,
+        "SHARED": kernel.shared,
         "LENGTH": shape.length,
-        "RECORD": str(record).lower(),
+        "RECORD": str(kernel.record).lower(),
     }
     return ("--std=c++17", *(f"-DGIVEN_{name}={value}" for name, value in given.items()))
 
 
 _turns = itertools.count()
 _compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
-_kernels: dict[Any, Any] = {}
+_compiled: dict[Any, Any] = {}
 
 
 class Gpu:
@@ -145,20 +161,20 @@ class Gpu:
         with self.working("a copy"):
             return self.cupy.asnumpy(array)
 
-    def kernel(self, shape: Shape, record: bool = False) -> Any:
-        """The compiled kernel. CuPy keeps it on disk; the first time takes seconds, and says so."""
-        key = self.index, shape, record
+    def compiled(self, kernel: Kernel) -> Any:
+        """CuPy keeps it on disk; the first time takes seconds, and says so."""
+        key = self.index, kernel
         with _compiling[key], self.cupy.cuda.Device(self.index):
-            if key not in _kernels:
+            if key not in _compiled:
                 with _telling():
-                    kernel = self.cupy.RawModule(code=source(), options=options(shape, record)).get_function("train")
-                kernel.max_dynamic_shared_size_bytes = shape.shared
-                _kernels[key] = kernel
-        return _kernels[key]
+                    module = self.cupy.RawModule(code=source(kernel.name), options=options(kernel))
+                    function = module.get_function(kernel.name)
+                function.max_dynamic_shared_size_bytes = kernel.shared
+                _compiled[key] = function
+        return _compiled[key]
 
-    def launch(self, shape: Shape, record: bool, runs: int, arguments: tuple[Any, ...]) -> None:
-        kernel = self.kernel(shape, record)
-        kernel((runs,), (shape.threads,), arguments, shared_mem=shape.shared)
+    def launch(self, kernel: Kernel, runs: int, arguments: tuple[Any, ...]) -> None:
+        self.compiled(kernel)((runs,), (kernel.shape.threads,), arguments, shared_mem=kernel.shared)
 
 
 _told = threading.Event()

@@ -1,7 +1,10 @@
 """The host's side of layout.cuh: a run's settings and parameters as the kernel reads them."""
 
 import dataclasses
-from typing import Any
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -9,7 +12,7 @@ import numpy as np
 from coexplore.engines.one_layer import multiplexer, numbers, steps
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Recurrent, Reinforce, Rule, StraightThrough, UnbiasedWeightMax
-from coexplore.run.result import Tensor
+from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
 
 FAMILIES: dict[type[Rule], str] = {
@@ -64,10 +67,27 @@ class Shape:
     @property
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
-        activity = 2 * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
         pairs = self.tiles * (3 + self.chain * self.units // 8) + 3 * -(-8 // self.warps)
         moments = 0 if pairs <= MOST_PAIRS_IN_REGISTERS else 16 * pairs * self.threads
-        return 8 * 1024 + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128 + moments
+        return self.shared_without_moments + moments
+
+    @property
+    def shared_without_moments(self) -> int:
+        activity = 2 * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
+        return 8 * 1024 + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128
+
+    @property
+    def numbers_seen(self) -> int:
+        """That look.cu writes for a run: see there."""
+        return self.units + 2 + 9
+
+    @property
+    def to_look(self) -> "Shape":
+        """What networks of this shape are looked at with: one for all, so that it does not depend on how they train.
+
+        The two chains draw alike; Algorithm 1's keeps nothing of it.
+        """
+        return Shape("boltzmann" if self.chain else self.family, self.units, 1, 1)
 
 
 def family(run: Run) -> str:
@@ -91,11 +111,19 @@ def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     return Shape(kind, units, 1, 1 if units == 96 else 3)
 
 
-def settings(run: Run) -> Tensor:
-    """One record of SETTINGS."""
+def settings(runs: Sequence[Run]) -> Tensor:
+    """Records of SETTINGS [G]; where nothing but the seed differs, they are worked out once."""
+    known = {run.setting: _record(run) for run in {run.setting: run for run in runs}.values()}
+    x = np.stack([known[run.setting] for run in runs])
+    x["seed"] = [run.seed for run in runs]
+    return x
+
+
+def _record(run: Run) -> Tensor:
+    """Without the seed."""
     rule, task, critic, number = run.rules[0], multiplexer(run), run.critic, numbers(run)
     x = np.zeros((), SETTINGS)
-    x["seed"], x["units"], x["bits"], x["steps"] = run.seed, run.hidden[0], task.bits, steps(run)
+    x["units"], x["bits"], x["steps"] = run.hidden[0], task.bits, steps(run)
     x["rule"] = _code(rule)
     x["signed_inputs"], x["signed_rewards"] = task.encoding == "signed", task.rewards == "signed"
     x["centre_reward"] = rule.centres_reward
@@ -114,42 +142,74 @@ def _code(rule: Rule) -> int:
     return 1 if isinstance(rule, StraightThrough) else 0
 
 
-def _places(run: Run) -> list[tuple[Tensor, bool]]:
-    """Where each parameter is in a run's vector, in the order of their tree, and whether it is stored as halves."""
+class Place(NamedTuple):
+    """Where a parameter is in a run's vector: rows that begin so many words apart; whether it is stored as halves."""
+
+    at: int
+    shape: tuple[int, ...]
+    stride: int
+    halves: bool
+
+    def of(self, words: Tensor) -> Tensor:
+        """Its share [G, *shape] of words [G, length], to read or to write."""
+        if len(self.shape) == 1:
+            return words[:, self.at : self.at + self.shape[0]]
+        rows, columns = self.shape
+        mine = words[:, self.at : self.at + rows * self.stride]
+        return mine.reshape(len(words), rows, self.stride)[:, :, :columns]
+
+
+def places(run: Run) -> list[Place]:
+    """In the order of the parameters' tree."""
     D, N, U = run.task.size, run.hidden[0], padded(run)
     V = INPUTS * U
     out = V + INPUTS * CRITIC
     of_critic = out + U
     last = of_critic + CRITIC
-    rows, units = np.arange(D)[:, None], np.arange(N)
-    places = [(rows * U + units, True), (BIAS * U + units, True)]
+    found = [Place(0, (D, N), U, True), Place(BIAS * U, (N,), 1, True)]
     if family(run) != "independent":
-        places.append((last + 2 + units[:, None] * U + units, True))
-    places += [((out + units)[:, None], False), (np.array([last]), False)]
+        found.append(Place(last + 2, (N, N), U, True))
+    found += [Place(out, (N, 1), 1, False), Place(last, (1,), 1, False)]
     if run.critic:
-        hidden = np.arange(run.critic.widths[0])
-        places += [(V + rows * CRITIC + hidden, True), (V + BIAS * CRITIC + hidden, True)]
-        places += [((of_critic + hidden)[:, None], False), (np.array([last + 1]), False)]
-    return places
+        K = run.critic.widths[0]
+        found += [Place(V, (D, K), CRITIC, True), Place(V + BIAS * CRITIC, (K,), 1, True)]
+        found += [Place(of_critic, (K, 1), 1, False), Place(last + 1, (1,), 1, False)]
+    return found
 
 
-def pack(run: Run, params: Params, length: int) -> Tensor:
-    """Words [length]: numbers of matrices as their two half-precision parts, the others as floats."""
-    words = np.zeros(length, np.uint32)
-    for (place, halves), leaf in zip(_places(run), jax.tree.leaves(params), strict=True):
-        x = np.asarray(leaf, np.float32)
-        words[place] = _halves(x) if halves else x.view(np.uint32)
+def alike(runs: Sequence[Run]) -> list[list[int]]:
+    """Which runs of a group have parameters of the same shapes."""
+    same = defaultdict(list)
+    for i, run in enumerate(runs):
+        same[run.sizes, run.critic and run.critic.widths].append(i)
+    return list(same.values())
+
+
+def pack(run: Run, params: Sequence[Params], length: int) -> Tensor:
+    """Words [G, length] of G runs like this one: matrices as two half-precision parts, the others as floats."""
+    words = np.zeros((len(params), length), np.uint32)
+    leaves = zip(*map(jax.tree.leaves, params), strict=True)
+    for place, mine in zip(places(run), leaves, strict=True):
+        x = np.stack([np.asarray(leaf, np.float32) for leaf in mine])
+        place.of(words)[...] = _halves(x) if place.halves else x.view(np.uint32)
     return words
 
 
-def unpack(run: Run, words: Tensor, structure: Any) -> Params:
-    leaves = [_whole(words[place]) if halves else words[place].view(np.float32) for place, halves in _places(run)]
-    return jax.tree.unflatten(structure, leaves)
+def unpack(run: Run, words: Tensor, structure: Any) -> list[Params]:
+    """The inverse: of G runs like this one."""
+    parts = [(place.of(words), place.halves) for place in places(run)]
+    leaves = [_whole(part) if halves else part.copy().view(np.float32) for part, halves in parts]
+    return [jax.tree.unflatten(structure, mine) for mine in zip(*leaves, strict=True)]
 
 
-def structure(run: Run) -> Any:
-    """The tree that the parameters of a run make."""
-    return jax.tree.structure(jax.eval_shape(run.init))
+def described(run: Run, seen: Tensor, names: Sequence[str]) -> Tensors:
+    """What look.cu saw of G runs like this one, by the names that every engine gives it."""
+    N, U = run.hidden[0], padded(run)
+    rates, (error, *norms) = seen[:, : U + 1], np.sqrt(seen[:, U + 1 :].T)
+    found = {"critic_error": error} if run.critic else {}
+    found |= {"firing.0": rates[:, :N], "firing.1": rates[:, U:]}
+    has = [True, True, family(run) != "independent", True, True, *[run.critic is not None] * 4]
+    return {**found, **dict(zip(names, itertools.compress(norms, has), strict=True))}
 
 
 def _halves(x: Tensor) -> Tensor:

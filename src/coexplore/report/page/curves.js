@@ -15,7 +15,7 @@ function curve(setting, { label = setting.label, look, compute = false }) {
 }
 
 function extent(lines, window, compute) {
-  const end = Math.max(...lines.map(({ x }) => x.at(-1)));
+  const end = Math.max(0, ...lines.map(({ x }) => x.at(-1) ?? 0));
   if (compute) return {};
   return { all: { min: 0, max: end }, first: { min: 0, max: end / 4 }, last: { min: 0.75 * end, max: end } }[window];
 }
@@ -52,7 +52,7 @@ function bandSeries({ label, look, x, mean }, half) {
 
 function curveHint(items, lines, band, name) {
   const at = items[0].axisValue;
-  const rows = lines.map((line) => {
+  const rows = lines.filter(({ x }) => x.length).map((line) => {  // a pack keeps no curve of what only served to choose
     const i = nearest(line.x, at);
     const half = line.half(band);
     return [line.look.colour, line.label, number(line.mean[i]) + (half ? ` ± ${number(half[i])}` : "")];

@@ -1,4 +1,4 @@
-// The cuda engine's kernel for one shape, compiled for the processor: `launch` does what a launch on the GPU does.
+// The cuda engine's train.cu for one shape, compiled for the processor: `launch` does what a launch on the GPU does.
 #include "emulated_warp.h"
 #include "train.cu"  // as one file, without instructions.cuh
 

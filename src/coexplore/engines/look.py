@@ -1,0 +1,96 @@
+"""What networks look like while they learn, seen from the outside, for the engines whose parameters JAX can read.
+
+The size of every parameter, and on 256 fixed states how often each unit fires and how far the critic is off; where
+inputs are held out, the accuracy on those.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from coexplore import network
+from coexplore.critic import Critic
+from coexplore.network import Params
+from coexplore.rules.laws import Law, Output
+from coexplore.run.accuracy import accuracies, accuracy
+from coexplore.run.result import Tensor, Tensors
+from coexplore.run.run import Run
+from coexplore.settings import worked_out
+from coexplore.tasks.base import OneStep
+
+STATES = 256
+
+
+def look(run: Run, params: Params, done: int) -> Tensors:
+    """One run after so many updates, as a group of one. On the CPU, by itself: so no neighbour changes a bit."""
+    assert isinstance(run.task, OneStep)
+    laws = jax.tree.map(np.float32, worked_out(run.network.laws, progress_after(run, done)))
+    with jax.default_device(jax.devices("cpu")[0]):
+        seen = _seen(laws, run.critic, run.task, params, *_fixed(run.task))
+    share = accuracy(run.task, laws, params)
+    rows = {**seen, **({} if share is None else {"accuracy": np.float32(share)}), **_norms(params, _norm)}
+    return {name: np.asarray(row)[None] for name, row in rows.items()}
+
+
+def look_at_group(runs: tuple[Run, ...], laws: tuple[Law, ...], group: Params, done: int) -> Tensors:
+    """A group whose laws and parameters have a first axis, on the device where they are: one call for all of them."""
+    task = runs[0].task
+    assert isinstance(task, OneStep)
+    now = worked_out(laws, progress_after(runs[0], done))
+    seen = _seen_group(now, runs[0].critic, task, group, *_fixed(task))
+    share = accuracies(task, now, group)
+    rows = {**seen, **({} if share is None else {"accuracy": share}), **_norms(group, _norm_of_each)}
+    return {name: np.asarray(x)[: len(runs)] for name, x in rows.items()}
+
+
+def progress_after(run: Run, done: int) -> float:
+    return done / max(run.updates, 1)
+
+
+def _norms(params: Params, norm: Callable[[Tensor], Tensor]) -> Tensors:
+    sizes = (norm(np.asarray(leaf)) for leaf in jax.tree.leaves(params))
+    return dict(zip(norm_names(params), sizes, strict=True))
+
+
+def norm_names(params: Params) -> list[str]:
+    """What the sizes of the parameters are called, in the order of their tree."""
+    paths = (path for path, _ in jax.tree_util.tree_leaves_with_path(params))
+    return [f"norm.{jax.tree_util.keystr(path, simple=True, separator='.')}" for path in paths]
+
+
+def _norm(leaf: Tensor) -> Tensor:
+    return np.asarray(np.linalg.norm(leaf.ravel()))
+
+
+def _norm_of_each(leaf: Tensor) -> Tensor:
+    return np.sqrt(np.square(leaf.reshape(len(leaf), -1)).sum(axis=1))
+
+
+@functools.cache
+def _fixed(task: OneStep) -> tuple[Array, Key[Array, ""]]:
+    """The states to look at, and the key of what the network draws there."""
+    state_key, act_key = jax.random.split(jax.random.key(0))
+    return task.sample(STATES, state_key), act_key
+
+
+def _see(laws: tuple[Law, ...], critic: Critic | None, task: OneStep, params: Params, state: Any, key: Any) -> Any:
+    s = task.observe(state)
+    activities = network.act(laws, params, s, key)
+    seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
+    output = laws[-1]
+    if critic and isinstance(output, Output):
+        _, r = network.outcome(task, output, params, state, activities)
+        delta = r - critic.value(params.critic, s)
+        seen["critic_error"] = jnp.sqrt(jnp.mean(jnp.square(delta)))
+    return seen
+
+
+# Small programs that run twenty times per run: compiling them thoroughly would cost more than it saves.
+QUICKLY = {"xla_backend_optimization_level": 1}
+_seen = jax.jit(_see, compiler_options=QUICKLY)
+_seen_group = jax.jit(jax.vmap(_see, (0, None, None, 0, None, None)), compiler_options=QUICKLY)

@@ -1,0 +1,173 @@
+"""An index of the finished runs of a store, so that a hundred thousand of them need not be opened to be listed.
+
+It holds nothing that the files do not, and may be removed or made again at any time. One process writes it under a
+temporary name and renames it. A file whose size and time are still as the index has them is trusted from it, and
+verified when its arrays are read.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from coexplore.run.result import Held, Listed, Result, Scores, Tensor, Tensors
+from coexplore.run.run import Run
+from coexplore.settings import FieldError, Json
+from coexplore.store.encoding import Stored, run_of
+from coexplore.store.sealed import StoreError, seal, unseal
+
+VERSION = 1
+DIGEST = 64  # characters of a file's name that are its run's digest, which is checked when it is read
+WHOLE = ("size", "time", "setting", "seed", "engine", "origin")
+TEXTS = ("finished", "sha256")
+NUMBERS = ("seconds", "reward", "first", "last", "accuracy")  # NaN for none
+
+
+class Stamp(NamedTuple):
+    """By which a file is known not to have changed."""
+
+    size: int
+    time: int  # of the last change, in nanoseconds
+
+
+class Row(NamedTuple):
+    """What the index knows of a file."""
+
+    size: int
+    time: int
+    setting: int  # which of the settings and, next but one, of the engines and of the provenances that runs share
+    seed: int
+    engine: int
+    origin: int
+    finished: str
+    sha256: str
+    seconds: float
+    reward: float
+    first: float
+    last: float
+    accuracy: float
+    collapsed: bool
+
+
+Shared = tuple[list[Run], list[str], list[dict[str, Json]]]  # settings, engines, provenances
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class InIndex(Listed):
+    """What the index tells of a file, when it is asked for."""
+
+    folder: Path
+    name: str
+    row: Row
+    shared: Shared
+
+    def run(self) -> Run:
+        return self.shared[0][self.row.setting].with_seed(self.row.seed, self.name[:DIGEST])
+
+    def provenance(self) -> dict[str, Json]:
+        own = {"seconds": self.row.seconds, "finished": self.row.finished, "sha256": self.row.sha256}
+        if math.isnan(self.row.seconds):
+            del own["seconds"]
+        return {**self.shared[2][self.row.origin], **own}
+
+    def scores(self) -> Scores:
+        row = self.row
+        accuracy = None if math.isnan(row.accuracy) else row.accuracy
+        return Scores(row.reward, row.first, row.last, row.collapsed, accuracy)
+
+    def read(self) -> Held:
+        return Stored(self.folder, self.name, self.run()).read()
+
+
+class Index:
+    """Rows by file name; settings, engines and provenances, of which many runs share one, are kept once."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.settings: dict[str, int] = {}  # as JSON, and where in the order of their coming
+        self.engines: dict[str, int] = {}
+        self.origins: dict[str, int] = {}
+        self.shared: Shared = [], [], []
+
+    def results(self, folder: Path, stamps: Mapping[str, Stamp]) -> dict[str, Result]:
+        """Those in files of the folder, by name, that are still as the index has them."""
+        if len(self.shared[0]) != len(self.settings):  # made once for all runs that share them
+            runs, origins = [run_of(json.loads(text)) for text in self.settings], map(json.loads, self.origins)
+            self.shared = runs, list(self.engines), list(origins)
+        runs, engines, _ = shared = self.shared
+        return {
+            name: Result.listed(
+                InIndex(folder, name, row, shared), engines[row.engine], runs[row.setting], row.seed, name[:DIGEST]
+            )
+            for name, row in ((name, self.rows[name]) for name in stamps if name in self.rows)
+            if row[:2] == stamps[name]
+        }
+
+    def add(self, name: str, stamp: Stamp, result: Result) -> None:
+        origin, scores = dict(result.provenance), result.scores
+        seconds, finished, sha256 = (origin.pop(part, None) for part in ("seconds", "finished", "sha256"))
+        described = {part: value for part, value in result.run.to_dict().items() if part != "seed"}
+        self.shared = [], [], []
+        self.rows[name] = Row(
+            *stamp,
+            _place(self.settings, json.dumps(described, sort_keys=True)),
+            result.run.seed,
+            _place(self.engines, result.engine),
+            _place(self.origins, json.dumps(origin, sort_keys=True)),
+            str(finished or ""),
+            str(sha256 or ""),
+            float(seconds) if isinstance(seconds, int | float) else math.nan,
+            *scores[:3],
+            math.nan if scores.accuracy is None else scores.accuracy,
+            scores.collapsed,
+        )
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Forget all files but these."""
+        self.rows = {name: self.rows[name] for name in names if name in self.rows}
+
+
+def _place(known: dict[str, int], text: str) -> int:
+    return known.setdefault(text, len(known))
+
+
+def read_index(path: Path) -> Index:
+    """Empty where there is none, or none that can be used."""
+    index = Index()
+    with contextlib.suppress(StoreError, FieldError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        about, tensors, _ = unseal(path)
+        if about["version"] != VERSION:
+            return index
+        shared = [{text: i for i, text in enumerate(about[kind])} for kind in ("settings", "engines", "origins")]
+        for places, kind in zip(shared, ("setting", "engine", "origin"), strict=True):
+            if len(tensors[kind]) and not 0 <= tensors[kind].min() <= tensors[kind].max() < len(places):
+                raise IndexError(kind)
+        columns = [tensors[column].tolist() for column in WHOLE]
+        columns += [_lines(tensors[column]) for column in TEXTS]
+        columns += [tensors[column].tolist() for column in (*NUMBERS, "collapsed")]
+        rows = map(Row._make, zip(*columns, strict=True))
+        index.rows = dict(zip(_lines(tensors["names"]), rows, strict=True))
+        index.settings, index.engines, index.origins = shared
+    return index
+
+
+def write_index(path: Path, index: Index) -> None:
+    columns: Tensors = {"names": _text(index.rows)}
+    for name, column in zip(Row._fields, zip(*index.rows.values(), strict=True), strict=True):
+        kind = np.int64 if name in WHOLE else np.float64 if name in NUMBERS else np.bool_
+        columns[name] = _text(column) if name in TEXTS else np.array(column, kind)
+    shared = {"settings": list(index.settings), "engines": list(index.engines), "origins": list(index.origins)}
+    seal(path, {"version": VERSION, **shared}, columns, {})
+
+
+def _text(lines: Iterable[str]) -> Tensor:
+    return np.frombuffer("\n".join(lines).encode(), np.uint8)
+
+
+def _lines(text: Tensor) -> list[str]:
+    return text.tobytes().decode().split("\n")

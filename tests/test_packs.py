@@ -1,0 +1,313 @@
+"""Packs: a setting once, its seeds as rows; packs of the first version; packs that somebody has tampered with."""
+
+import copy
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from coexplore import Boltzmann, Critic, Multiplexer, Recurrent, Result, Run, grid, load, plot, train
+from coexplore.beyond import choosing, control, supervised
+from coexplore.cli.runs import runs_command
+from coexplore.network import Params
+from coexplore.paper.evidence import passed_over
+from coexplore.paper.figures import FIGURES, runs
+from coexplore.paper.pictures import draw
+from coexplore.report.data import report
+from coexplore.run import bins
+from coexplore.store import Store, StoreError, pack
+from coexplore.store.sealed import seal, unseal
+
+OLD = Path(__file__).parent / "data" / "pack-1.safetensors"  # 8 runs of 3 settings, written by version 0.1
+BASE = Run(rule=Boltzmann(steps=1), hidden=(3,), task=Multiplexer(bits=1), critic=Critic(width=2), episodes=16 * 2000)
+SETTINGS = grid(BASE, coupling=[0, 1])
+RUNS = [run for setting in SETTINGS for run in grid(setting, seed=range(3))]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return train(RUNS, engine="cpu", progress=False, store=tmp_path_factory.mktemp("store"), snapshots=2)
+
+
+@pytest.fixture
+def path(whole, tmp_path):
+    pack(whole, tmp_path / "pack.safetensors")
+    return tmp_path / "pack.safetensors"
+
+
+def arrays(result):
+    curve = result.curve if result.has_curve else None
+    return jax.tree_util.tree_leaves_with_path((curve, result.params, result.snapshots))
+
+
+def assert_same(a, b):
+    """In everything, to the last bit."""
+    assert (a.run, a.engine, a.scores, a.provenance) == (b.run, b.engine, b.scores, b.provenance)
+    assert_same_arrays(a, b)
+
+
+def assert_same_arrays(a, b):
+    for (name, x), (other, y) in zip(arrays(a), arrays(b), strict=True):
+        assert (name, np.shape(x), np.asarray(x).dtype) == (other, np.shape(y), np.asarray(y).dtype)
+        assert np.array_equal(x, y)
+
+
+def test_a_setting_is_in_a_pack_once_and_a_run_costs_its_curve_and_little_else(whole, path):
+    about, tensors, _ = unseal(path)
+    assert [stated["seeds"] for stated in about["settings"]] == [[0, 1, 2]] * 2
+    assert tensors["0.curve"].shape == (3, 200)
+    assert tensors["0.sha256"].shape == (3, 32)
+    assert all("sha256" not in {**stated["shared"], **stated["each"]} for stated in about["settings"])
+    more = [
+        Result(run, "cpu", np.zeros(1000, np.float32), None, whole[0].provenance)
+        for run in grid(SETTINGS[0], seed=range(1000))
+    ]
+    pack(more, path)
+    assert path.stat().st_size < 1000 * (800 + 100)
+
+
+def test_packed_again_a_pack_is_the_same_in_every_bit(path, tmp_path):
+    pack(load(path), tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+
+
+def test_a_pack_has_the_scores_of_the_whole_runs(whole, path):
+    for result, small in zip(whole, load(path), strict=True):
+        assert (small.run, small.scores, small.provenance) == (result.run, result.scores, result.provenance)
+        assert np.array_equal(small.snapshots["firing.0"][-1], result.snapshots["firing.0"][-1])
+        assert np.allclose(small.curve, result.curve.reshape(200, -1).mean(axis=1), atol=1e-6)
+        if result.run.seed == 0:
+            assert_same_arrays(small, result.replaced(curve=small.curve))
+
+
+def test_runs_that_know_different_things_share_no_matrix_and_lose_nothing(whole, path):
+    odd = [
+        whole[0].replaced(provenance={"seconds": 1, "sha256": "not a hash"}),
+        whole[1].replaced(provenance={"seconds": 1.0, "note": {"a": [None, True]}}),
+        whole[2].replaced(curve=whole[2].curve[:500], snapshots={}, provenance={}),
+        whole[3].replaced(provenance={"seconds": 1}),
+        whole[4].replaced(provenance={"seconds": True}),
+    ]
+    pack([*odd, odd[0]], path)
+    packed = {result.run: result for result in load(path)}
+    assert len(packed) == len(odd)
+    for result in odd:
+        assert json.dumps(packed[result.run].provenance, sort_keys=True) == json.dumps(
+            result.provenance, sort_keys=True
+        )
+        assert ("firing.0" in packed[result.run].snapshots) == ("firing.0" in result.snapshots)
+
+
+# Packs of the first version -------------------------------------------------------------------------------------------
+
+
+def test_a_pack_of_the_first_version_is_read():
+    results = load(OLD)
+    assert [(r.run.digest[:6], r.run.seed, round(r.reward, 6)) for r in results] == [
+        ("0541ee", 0, 0.075), ("b12def", 1, -0.109375), ("134013", 2, -0.003125),
+        ("4c2bcb", 0, 0.0), ("12ff1b", 1, -0.026562),
+        ("9374d6", 0, 0.078125), ("87199f", 1, -0.109375), ("234352", 2, -0.00625),
+    ]  # fmt: skip
+    assert [result.params is not None for result in results] == [True, False, False, True, False, True, False, False]
+    assert [round(result.accuracy, 4) for result in results[3:5]] == [0.7667, 0.1333]
+
+
+def test_packed_again_a_pack_of_the_first_version_is_the_same_and_smaller(tmp_path):
+    pack(load(OLD), tmp_path / "new.safetensors")
+    for old, new in zip(load(OLD), load(tmp_path / "new.safetensors"), strict=True):
+        assert_same(old, new)
+    assert (tmp_path / "new.safetensors").stat().st_size < OLD.stat().st_size
+
+
+# Packs from anywhere --------------------------------------------------------------------------------------------------
+
+
+def changed(name, change):
+    def apply(about, tensors):
+        tensors[name] = change(tensors[name])
+
+    return apply
+
+
+def stated(**values):
+    return lambda about, tensors: about["settings"][0].update(values)
+
+
+def nan(x):
+    return np.where(np.arange(x.size).reshape(x.shape) == 1, np.nan, x).astype(x.dtype)
+
+
+def named(rule):
+    return lambda about, tensors: about["settings"][0]["run"]["rule"].update(name=rule)
+
+
+HOSTILE = {
+    "a curve of another length": (changed("0.curve", lambda x: x[:, :7]), "7 points for 2000 updates"),
+    "no points": (changed("0.curve", lambda x: x[:, :0]), "of shape [3, 0]"),
+    "one curve for all": (changed("0.curve", lambda x: x[0]), "of shape [200] for 3 runs"),
+    "a row too few": (changed("0.curve", lambda x: x[:2]), "of shape [2, 200] for 3 runs"),
+    "a curve of no number": (changed("0.curve", nan), "'curve' is not all numbers"),
+    "a curve of whole numbers": (changed("0.curve", lambda x: x.astype(np.int64)), "'curve' is not all numbers"),
+    "scores of no number": (changed("0.scores", nan), "'scores' is not all numbers"),
+    "scores of too few": (changed("0.scores", lambda x: x[:, :2]), "'scores' of shape [3, 2]"),
+    "rates of no number": (changed("0.firing.0", nan), "'firing.0' is not all numbers"),
+    "rates of a cube": (changed("0.firing.0", lambda x: x[..., None]), "'firing.0' of shape"),
+    "collapsed in numbers": (changed("0.collapsed", lambda x: x.astype(float)), "'collapsed' is not all numbers"),
+    "short hashes": (changed("0.sha256", lambda x: x[:, :31]), "'sha256' of shape [3, 31]"),
+    "no scores": (lambda about, tensors: tensors.pop("0.scores"), "KeyError: 'scores'"),
+    "a matrix of no setting": (lambda about, tensors: tensors.update({"9.curve": np.zeros(1)}), "IndexError"),
+    "a matrix of no number": (lambda about, tensors: tensors.update({"x.curve": np.zeros(1)}), "belongs to no setting"),
+    "a negative setting": (lambda about, tensors: tensors.update({"-1.curve": np.zeros(1)}), "belongs to no setting"),
+    "a matrix of another kind": (lambda about, tensors: tensors.update({"0.x": np.zeros(3)}), "no pack has 'x'"),
+    "a setting less": (lambda about, tensors: about["settings"].pop(), "IndexError"),
+    "seeds too many": (stated(seeds=[0, 1, 2, 3]), "for 4 runs"),
+    "no seeds": (stated(seeds=[]), "seeds must be whole numbers"),
+    "a seed twice": (stated(seeds=[0, 1, 1]), "seeds must be whole numbers"),
+    "a seed below 0": (stated(seeds=[0, 1, -1]), "seed: -1 is not allowed"),
+    "a seed that is a word": (stated(seeds=["0", "1", "2"]), "seeds must be whole numbers"),
+    "seeds that are none": (stated(seeds=None), "seeds must be whole numbers"),
+    "provenance of too few": (stated(each={"seconds": [1.0]}), "must be told of each"),
+    "no provenance": (stated(each=None), "AttributeError"),
+    "nobody's parameters": (stated(whole=7), "belongs to none"),
+    "parameters that nobody has": (stated(whole=None), "belongs to none"),
+    "an unknown rule": (named("stranger"), "'stranger' is not one of ours"),
+    "a rule that is no rule": (lambda about, tensors: about["settings"][0]["run"].update(rule=3), "TypeError"),
+    "a later version": (lambda about, tensors: about.update(pack=3), "a pack of version '3'"),
+    "no settings": (lambda about, tensors: about.pop("settings"), "KeyError: 'settings'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_pack_that_was_tampered_with_is_refused_in_one_line(kind, path):
+    about, tensors, _ = unseal(path)
+    change, words = HOSTILE[kind]
+    about = copy.deepcopy(about)
+    change(about, tensors)
+    seal(path, about, tensors, {})
+    with pytest.raises(StoreError) as refused:
+        load(path)
+    assert words in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_parameters_that_do_not_fit_are_refused_when_they_are_asked_for(path):
+    about, tensors, _ = unseal(path)
+    tensors["0.whole.params.layers.0.b"] = np.zeros(99, np.float32)
+    seal(path, about, tensors, {})
+    first = load(path)[0]
+    assert len(first.curve) == 200
+    with pytest.raises(StoreError, match="not a readable result"):
+        _ = first.params
+
+
+def test_a_damaged_pack_is_noticed(path):
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StoreError):
+        load(path)
+
+
+def test_what_is_not_finite_is_not_packed(whole, tmp_path):
+    bad = whole[0].replaced(curve=np.full(1000, np.nan, np.float32))
+    with pytest.raises(StoreError, match="its curve is not finite"):
+        pack([bad], tmp_path / "p.safetensors")
+
+
+# Runs that only served to choose --------------------------------------------------------------------------------------
+
+
+def test_of_runs_that_only_served_to_choose_there_are_scores_and_nothing_else(whole, path, tmp_path):
+    pack(whole, path, scores_only={SETTINGS[0]})
+    few, others = load(path)[:3], load(path)[3:]
+    for result, small in zip(whole, few, strict=False):
+        assert (small.scores, small.provenance) == (result.scores, result.provenance)
+        assert (small.has_curve, small.params, small.snapshots) == (False, None, {})
+        with pytest.raises(ValueError, match=f"curve: None is not allowed; .* of {result.run.digest[:12]}… this pack"):
+            _ = small.curve
+    assert all(result.has_curve for result in others)
+    assert "0.curve" not in unseal(path)[1]
+    (axes,) = plot([*few, *others], tmp_path / "x.svg").axes
+    assert len(axes.lines) == 1
+    with pytest.raises(ValueError, match="some that have a curve"):
+        plot(few)
+    pack(load(path), tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+
+
+def test_a_report_shows_the_scores_of_what_only_served_to_choose(whole, path):
+    pack(whole, path, scores_only={SETTINGS[0]})
+    made = report(load(path), str(path))
+    assert made["about"]["problems"] == []
+    bare, drawn = made["settings"]
+    assert (bare["mean"], bare["sd"], made["axes"][bare["axis"]]) == ([], None, [])
+    assert bare["first"] == report(whole, "")["settings"][0]["first"]
+    assert len(drawn["mean"]) == len(drawn["sd"]) > 0
+    json.dumps(made, allow_nan=False)
+
+
+def test_accuracy_is_kept_of_what_only_served_to_choose(tmp_path):
+    old = [result for result in load(OLD) if result.accuracy is not None]
+    pack(old, tmp_path / "p.safetensors", {result.run.setting for result in old})
+    assert [result.accuracy for result in load(tmp_path / "p.safetensors")] == [result.accuracy for result in old]
+
+
+def made_up(runs, height):
+    for run in runs:
+        yield Result(run, "cpu", np.full(bins(run.updates), height(run), np.float32), Params((), None))
+
+
+def height(run):
+    return 0.6 if run.rule.coupling == 0.4 else 0.5
+
+
+def test_couplings_that_others_beat_only_served_to_choose_unless_a_figure_draws_them():
+    results = list(
+        made_up(runs(["fig3"], 4_000_000, 1), lambda run: height(run) if hasattr(run.rule, "coupling") else 0)
+    )
+    over = passed_over(results)
+    assert {(type(run.rule), run.hidden[0]) for run in over} == {
+        (rule, N) for rule in (Boltzmann, Recurrent) for N in (8, 16, 32, 96, 128)
+    }
+    assert 0.4 not in {run.rule.coupling for run in over}
+    assert (
+        passed_over([r for r in results if not (hasattr(r.run.rule, "coupling") and r.run.rule.coupling == 1)]) == set()
+    )
+
+
+def test_the_figures_are_drawn_from_what_such_a_pack_keeps(tmp_path):
+    results = list(
+        made_up(
+            runs(["fig2", "fig3", "figa2"], 4_000_000, 2), lambda run: 0.01 * (int(run.setting.digest[:4], 16) % 90)
+        )
+    )
+    over = passed_over(results)
+    assert len(over) > 50
+    pack(results, tmp_path / "all.safetensors")
+    pack(results, tmp_path / "few.safetensors", over)
+    for name in ("fig2", "fig3", "figa2"):
+        drawn = [draw(FIGURES[name], load(path), path.with_suffix("")) for path in tmp_path.glob("*.safetensors")]
+        assert len({tuple(path.read_bytes() for path in paths) for paths in drawn}) == 1
+
+
+def test_rivals_that_lost_a_comparison_only_served_to_choose():
+    digits = supervised.COMPARISONS["digits"]
+    tuned = list(made_up(supervised.tuning(digits), lambda run: run.learning_rate))
+    over = choosing.passed_over(tuned)
+    assert {run.learning_rate for run in over} == {0.001, 0.005}
+    assert len(over) == 2 * len(supervised.settings(digits))
+    cartpole = control.COMPARISONS["cartpole"]
+    tuned = list(made_up(control.tuning(cartpole), lambda run: run.rule.coupling))
+    assert {run.rule.coupling for run in choosing.passed_over(tuned)} == {0.0, 0.1, 0.25}
+    some = [result for result in tuned if result.run.rule.coupling < 0.5]
+    assert choosing.passed_over(some) == set()  # not every rival was trained
+
+
+def test_the_command_packs_scores_alone_of_what_only_served_to_choose(tmp_path, capsys):
+    store, path = Store(tmp_path / "store"), tmp_path / "p.safetensors"
+    for result in made_up(supervised.tuning(supervised.COMPARISONS["parity"])[:9], lambda run: run.learning_rate):
+        store.save(result)
+    assert runs_command(["pack", str(path), "--store", str(tmp_path / "store")]) == 0
+    assert "9 runs, 6 of them, which only served to choose, with scores alone" in capsys.readouterr().out
+    assert sum(result.has_curve for result in load(path)) == 3
