@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from importlib.metadata import version
 
 # Compiling takes most of the time of these tests: leave out LLVM's optimisations. What a user runs, the tests of the
@@ -21,6 +23,10 @@ import pytest
 from browser import chromium, missing
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+if threading.current_thread() is threading.main_thread():
+    # A job in the background ignores Ctrl-C, and so would the commands that tests start in order to stop them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
