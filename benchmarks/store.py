@@ -7,6 +7,7 @@ not waited for. Every command is a process of its own, whose time and memory are
 import argparse
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,7 @@ def main() -> None:
             began = time.perf_counter()
             make(folder, options.runs)
             print(f"{options.runs:,} runs written in {time.perf_counter() - began:.0f} s")
+        shutil.rmtree(folder / ".index", ignore_errors=True)
         command = str(Path(sys.executable).parent / "coexplore")
         select = ["--store", str(folder), "--select"]
         told("runs --select units=64, without an index", [command, "runs", *select, "units=64"])

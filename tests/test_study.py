@@ -32,7 +32,7 @@ runs = grid(run, seed=range(3), coupling=[0.1, 0.5]) + grid(run, rule=Reinforce(
 folder, deaths = sys.argv[1], int(sys.argv[2])
 if "slowly" in sys.argv:  # many short runs, written slowly while the next ones train, and listed in an index
     from coexplore.store import Store, folder as place
-    place.LEAST_INDEXED, runs, save = 1, grid(run, episodes=16 * 5_000, seed=range(60)), Store.save
+    place.LEAST_INDEXED, runs, save = 1, grid(run, episodes=16 * 5_000, seed=range(40)), Store.save
     Store.save = lambda *arguments: time.sleep(0.1) or save(*arguments)
 def latest(folder):
     files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if ".safe" in name)
@@ -97,15 +97,15 @@ def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, envi
 
 
 def test_killed_while_runs_are_being_written_a_study_loses_no_run_and_no_bit(tmp_path, environment):
-    words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path / "killed"), "8", "slowly"]
+    words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path / "killed"), "5", "slowly"]
     log = subprocess.run(words, check=True, env=environment, capture_output=True, text=True).stdout.splitlines()
     words[-3:] = [str(tmp_path / "whole"), "0", "slowly"]
     subprocess.run(words, check=True, env=environment)
-    counts = [int(line.split()[-1]) for line in log[:8]]
+    counts = [int(line.split()[-1]) for line in log[:5]]
     assert counts == sorted(counts)
-    assert 0 < counts[-1] < 60  # some were there to be lost, and some were still to be written
+    assert 0 < counts[-1] < 40  # some were there to be lost, and some were still to be written
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
-    assert len(contents(tmp_path / "whole")) == 60
+    assert len(contents(tmp_path / "whole")) == 40
 
 
 def test_two_processes_share_a_store_and_train_no_run_twice(tmp_path, environment, undisturbed):

@@ -80,10 +80,10 @@ class Store:
         """The same for many."""
         runs, names = list(runs), engines.NAMES if engine == "auto" else [engine]
         files = [(run, f"{key(run, each)}{SUFFIX}") for run in runs for each in names]
-        stamps = self._stamps() if len(runs) > MANY else _there(self.folder, [name for _, name in files])
         known: dict[Run, Result] = {}
         problems: list[str] = []
-        with _all_kept(len(stamps)):
+        with _all_kept() if len(runs) > MANY else contextlib.nullcontext():
+            stamps = self._stamps() if len(runs) > MANY else _there(self.folder, [name for _, name in files])
             indexed = self._index.results(self.folder, stamps)
             for run, name in files:
                 if name in stamps and run not in known:
@@ -96,8 +96,8 @@ class Store:
     def results(self) -> tuple[list[Result], list[str]]:
         """All of them, and a line for each file that cannot be used. What the index did not know, it learns."""
         results, problems, learned = [], [], {}
-        stamps = self._stamps()
-        with _all_kept(len(stamps)):
+        with _all_kept():
+            stamps = self._stamps()
             indexed = self._index.results(self.folder, stamps)
             for name in sorted(stamps):
                 try:
@@ -134,7 +134,8 @@ class Store:
         if not self.folder.is_dir():
             return {}
         with os.scandir(self.folder) as entries:
-            ours = ((entry.name, entry) for entry in entries if NAME.fullmatch(entry.name))
+            found = ((entry.name, entry) for entry in entries)
+            ours = ((name, entry) for name, entry in found if name in self._index.rows or NAME.fullmatch(name))
             return {name: stamp for name, entry in ours if (stamp := _stamp(entry))}
 
     def names(self) -> list[str]:
@@ -144,8 +145,8 @@ class Store:
     def strangers(self) -> list[Path]:
         """Files beside them that hold results, such as packs."""
         names = os.listdir(self.folder) if self.folder.is_dir() else []
-        visible = (name for name in names if name.endswith(SUFFIX) and not name.startswith("."))
-        return [self.folder / name for name in sorted(visible) if not NAME.fullmatch(name)]
+        others = (name for name in names if name not in self._index.rows and not NAME.fullmatch(name))
+        return [self.folder / name for name in sorted(others) if name.endswith(SUFFIX) and not name.startswith(".")]
 
     # Runs under way
 
@@ -264,15 +265,16 @@ def _there(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:
 
 
 @contextlib.contextmanager
-def _all_kept(count: int) -> Iterator[None]:
+def _all_kept() -> Iterator[None]:
     """While very many objects are made that all stay, looking for garbage among them would take longest: so nobody
     does, now or later."""
-    if count < MANY or not gc.isenabled():
+    if not gc.isenabled():
         yield
         return
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
+        if gc.get_count()[0] > MANY:
+            gc.freeze()
         gc.enable()
