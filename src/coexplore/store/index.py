@@ -40,10 +40,10 @@ class Row(NamedTuple):
 
     size: int
     time: int
-    setting: int  # which of the settings and, next but one, of the engines and of the provenances that runs share
+    setting: int  # its place among the settings that runs share …
     seed: int
-    engine: int
-    origin: int
+    engine: int  # … among the engines …
+    origin: int  # … and among the provenances
     finished: str
     sha256: str
     seconds: float
