@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coexplore.paper.evidence import draws
+from coexplore.paper.measures import draws
 from coexplore.results.palette import both_names
 from coexplore.results.stats import Values, student, summary
 from coexplore.run import Result, Run, by_setting, command, flat, labels, thinned
