@@ -4,24 +4,34 @@ Each criterion was written before there were results. "Reward" is the mean over 
 named; "first" and "last" are the first and last quarter of the training (1e6 of the paper's 4e6 episodes).
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterable
 
 from coexplore.paper.appendix import APPENDIX
 from coexplore.paper.criteria import at_coupling, best_coupling, coupling_contest, falls, rises
 from coexplore.paper.evidence import Contest, Evidence
-from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULES, SCALES, C
+from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULES, SCALES, UNCRITICISED, C
 from coexplore.paper.measures import Measure, fall, fall_or_frozen, first, last, learned, quarter, within_budget
 from coexplore.paper.theory import THEORY
-from coexplore.paper.verdict import MARGIN, Part, Verdict, above, below, between, claim, judge, similar
+from coexplore.paper.verdict import MARGIN, Claim, Part, Verdict, above, below, between, claim, judge, similar
 from coexplore.results.stats import Estimate
-from coexplore.run import Result, change
+from coexplore.run import Result
 
 
 def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
     """Every claim, judged by those of the results that were trained for so many episodes, and the theory."""
     evidence = Evidence(results, episodes)
-    return [*(judge(claim, evidence.fresh()) for claim in CLAIMS), *THEORY]
+    return [*(_judged(claim, evidence) for claim in CLAIMS), *THEORY]
+
+
+def _judged(claim: Claim, evidence: Evidence) -> Verdict:
+    """As the paper ran it and, where runs froze, with signed signals, if those were trained."""
+    verdict = judge(claim, evidence.fresh())
+    other = judge(claim, evidence.fresh(as_signed=True)) if claim.froze else None
+    return (
+        verdict if other is None or other.verdict == "not run" else dataclasses.replace(verdict, signed=other.verdict)
+    )
 
 
 @claim("F2.1", "fig2", "Two-sided REINFORCE beats Algorithm 1 at c = 0")
@@ -204,7 +214,7 @@ def f5_7(at: Evidence) -> list[Part]:
 )
 def c1(at: Evidence) -> list[Part]:
     """Last-quarter reward, as a share of the way from guessing to perfect: below 0.03 for 1, above it for 2."""
-    found = [at.level(change(change(run, "critic", "none"), "rewards", "binary"), learned) for run in (ALG_1, ALG_2)]
+    found = [at.level(run, learned) for run in UNCRITICISED]
     return [below("Algorithm 1 above chance", found[0], MARGIN), above("Algorithm 2 above chance", found[1], MARGIN)]
 
 

@@ -1,5 +1,6 @@
 """What claims are judged by: the results of a setting, and what is found among them."""
 
+import collections
 import contextlib
 import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -8,12 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized
+from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized, signed
 from coexplore.paper.measures import Measure, reward
 from coexplore.results.stats import Estimate, difference, kendall, level
 from coexplore.run import Result, Run, labels
 
 FEW, RESAMPLES = 5, 10_000  # the paper's seeds; how often so many of ours are drawn
+
+
+FRESH = 1000  # seeds below were looked at while the claims were judged first; those from here on never before
 
 
 class NotRun(LookupError):
@@ -35,15 +39,15 @@ class Evidence:
         self.episodes = episodes
         self._used: set[Run] = set()
         self._groups: list[int] = []
+        self._as_signed = False
         self._found: dict[Run, dict[int, Result]] = {}
-        for result in results:
-            if result.setting.episodes == episodes:  # two engines may have trained the same run: the first one counts
-                self._found.setdefault(result.setting, {}).setdefault(result.seed, result)
+        for result in unmixed([result for result in results if result.setting.episodes == episodes]):
+            self._found.setdefault(result.setting, {}).setdefault(result.seed, result)  # of two engines, the first
 
-    def fresh(self) -> "Evidence":
-        """The same results, with nothing asked for yet."""
+    def fresh(self, as_signed: bool = False) -> "Evidence":
+        """The same results, with nothing asked for yet; every setting with signed signals, if wanted."""
         other = Evidence((), self.episodes)
-        other._found = self._found
+        other._found, other._as_signed = self._found, as_signed
         return other
 
     @property
@@ -52,11 +56,15 @@ class Evidence:
         return min(self._groups, default=0)
 
     @property
+    def first_seed(self) -> int:
+        return min((min(self._found[setting]) for setting in self._used), default=0)
+
+    @property
     def used(self) -> list[Result]:
         return [result for setting in self._used for result in self._found[setting].values()]
 
     def by_seed(self, setting: Run) -> dict[int, Result]:
-        own = resized(setting, self.episodes).setting
+        own = resized(signed(setting) if self._as_signed else setting, self.episodes).setting
         found = self._found.get(own)
         if not found:
             raise NotRun(f"{labels([setting])[0]} (N = {setting.hidden[0]})")
@@ -144,6 +152,28 @@ def _means(values: list[float], places: NDArray[np.integer]) -> NDArray[np.float
 def five(n: int) -> NDArray[np.integer]:
     """Five different ones of n, many times."""
     return np.argpartition(np.random.default_rng(0).random((RESAMPLES, n)), FEW, axis=1)[:, :FEW]
+
+
+def unmixed(results: Sequence[Result]) -> list[Result]:
+    """Without those of the figures' runs whose seeds have been looked at, or without those whose have not: of the two
+    kinds, at each length of training, the one of which there are fewer is left out. Others stay."""
+    known = {length: _settings(length) for length in {result.setting.episodes for result in results}}
+    kinds = [(r.setting.episodes, r.seed >= FRESH) if r.setting in known[r.setting.episodes] else None for r in results]
+    counts = collections.Counter(kinds)
+    keep = {None, *((length, fresh) for length in known for fresh in (_more_fresh(counts, length),))}
+    return [result for result, kind in zip(results, kinds, strict=True) if kind in keep]
+
+
+def _more_fresh(counts: Mapping[Any, int], length: int) -> bool:
+    return counts.get((length, True), 0) >= counts.get((length, False), 0)
+
+
+@functools.cache
+def _settings(episodes: int) -> set[Run]:
+    """Of all figures, if they were trained for so long."""
+    if episodes % ALG_1.batch:
+        return set()
+    return {resized(run, episodes) for figure in FIGURES.values() for run in figure.settings()}
 
 
 Found = dict[str, dict[Any, tuple[Run, list[Result]]]]  # by line and place: the setting that was best, its results

@@ -12,7 +12,6 @@ docs/verdicts.md says why.
 """
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -43,6 +42,7 @@ class Verdict:
     signed: str | None = None  # the word with signed signals, of claims whose runs froze
     named: float | None = None  # how often five of the seeds name the paper's winner, of claims that name one
     needed: int | None = None  # seeds that would make half the widest open interval MARGIN / 2
+    first_seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -53,7 +53,9 @@ def from_json(data: Any) -> Verdict:
     verdict = Verdict(**{**data, "proof": tuple(data["proof"])})
     words = (verdict.id, verdict.claim, verdict.verdict, verdict.sentence, verdict.figure, verdict.criterion)
     numbers = (verdict.effect, verdict.low, verdict.high, verdict.named, verdict.needed)
-    if not all(isinstance(word, str) for word in words) or not isinstance(verdict.seeds, int):
+    if not all(isinstance(word, str) for word in words) or not all(
+        isinstance(x, int) for x in (verdict.seeds, verdict.first_seed)
+    ):
         raise ValueError("not a verdict")
     if not all(x is None or isinstance(x, str) for x in (verdict.without_ties, verdict.signed)):
         raise ValueError("not a verdict")
@@ -164,12 +166,11 @@ def judge(claim: Claim, evidence: Evidence) -> Verdict:
     shown = min(open or _supporting(parts), key=lambda part: part.room)
     needed = _needed(open, evidence.seeds) if word == "undecided" else None
     sentence = _sentence(word, parts, open, shown, needed) + _notes(evidence)
-    effect, low, high = (None if math.isnan(x) else x for x in (shown.found.effect, shown.found.low, shown.found.high))
+    numbers = shown.found.effect, shown.found.low, shown.found.high
+    verdict = Verdict(claim.id, claim.text, word, *numbers, evidence.seeds, sentence, claim.figure, claim.criterion)
     named = evidence.named(claim.winners()) if claim.winners else None
-    texts = (sentence, claim.figure, claim.criterion)
-    return Verdict(
-        claim.id, claim.text, word, effect, low, high, evidence.seeds, *texts, (), plain, None, named, needed
-    )
+    first = evidence.first_seed
+    return dataclasses.replace(verdict, without_ties=plain, named=named, needed=needed, first_seed=first)
 
 
 def _words(parts: Sequence[Part]) -> tuple[str, str, list[Part]]:

@@ -48,7 +48,7 @@ def drawn(values: Floats, bounds: Bounds, group: int = 0) -> Drawn:
 
     A value beyond a bound is the bound."""
     x = np.sort(values)
-    D = weights(x.shape[-1], group).T
+    D = weights(x.shape[-1], group)
     inside, last = x @ D[:-1], D[-1]
     low, high = np.minimum(bounds[0], x[..., :1]), np.maximum(bounds[1], x[..., -1:])
     return Drawn(inside + last * low, inside + last * high)
@@ -56,11 +56,11 @@ def drawn(values: Floats, bounds: Bounds, group: int = 0) -> Drawn:
 
 @functools.lru_cache(maxsize=8)  # 16 MB each with 200 seeds; the sizes in use are few
 def weights(n: int, group: int) -> Floats:
-    """[DRAWS, n + 1]: exponential numbers over their sum are Dirichlet."""
-    places = np.arange(DRAWS * (n + 1), dtype=np.uint32)
+    """[n + 1, DRAWS]: exponential numbers over their sum are Dirichlet."""
+    places = np.arange((n + 1) * DRAWS, dtype=np.uint32)
     numbers = mixed(mixed(places) ^ mixed(np.array([2 * n + group], np.uint32)))
-    drawn = -np.log((numbers + 0.5) / 2.0**32).reshape(DRAWS, n + 1)
-    return drawn / drawn.sum(axis=1, keepdims=True)
+    drawn = -np.log((numbers + 0.5) / 2.0**32).reshape(n + 1, DRAWS)
+    return drawn / drawn.sum(axis=0)
 
 
 def mixed(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
