@@ -115,7 +115,10 @@ def world(changes=(), sd=0.002, seeds=SEEDS, chosen=SETTINGS):
 def made_up(setting, level, sd, seeds):
     noise = np.random.default_rng(int(setting.digest[:8], 16)).normal(0, sd, (len(seeds), 2))
     curves = [curve(*(level[:2] + row), level[2]) for row in noise]
-    return [result(setting.with_seed(seed), points) for seed, points in zip(seeds, curves, strict=True)]
+    made = [result(setting.with_seed(seed), points) for seed, points in zip(seeds, curves, strict=True)]
+    for one in made:
+        one.__dict__.update(setting=setting, seed=one.run.seed)  # as they would be worked out, one by one
+    return made
 
 
 def result(run, points, collapsed=False):
@@ -162,7 +165,7 @@ def test_in_the_papers_world_every_claim_holds(papers):
 
 @pytest.mark.parametrize("id", REFUTATIONS)
 def test_a_claim_that_is_wrong_fails(id):
-    found = judged(id, REFUTATIONS[id], seeds=range(150))
+    found = judged(id, REFUTATIONS[id], seeds=range(150 if id == "F2.7" else 80))
     assert found.verdict == "fails", found.sentence
 
 
@@ -385,13 +388,13 @@ def test_runs_of_no_figure_do_not_say_which_seeds_are_judged():
 
 
 def test_claims_whose_runs_froze_are_judged_with_signed_signals_too():
-    """With 60 seeds, too few to say that Algorithm 1 does not learn (C1)."""
-    chosen, seeds = FIGURES["signed"].settings(), range(60)
+    """With 40 seeds, too few for C1 (Algorithm 1 does not learn) and A5.2 (the best c at each N)."""
+    chosen, seeds = FIGURES["signed"].settings(), range(40)
     plain = [r for id in ("fig3", "no-critic") for r in world(chosen=FIGURES[id].settings(), seeds=seeds)]
-    wrong = [(lambda run: run.signals == "signed" and isinstance(run.rule, StraightThrough), 0, 0.3, 0)]
+    wrong = [(lambda run: run.signals == "signed" and isinstance(run.rule, StraightThrough), 0, 0.6, 0)]
     found = {v.id: v for v in verdicts([*plain, *world(wrong, chosen=chosen, seeds=seeds)])}
     assert {id: v.signed for id, v in found.items() if v.signed} == {
-        "F3.4": "holds", "F4.2": "fails", "A5.1": "holds", "A5.2": "holds", "C1": "undecided"
+        "F3.4": "holds", "F4.2": "fails", "A5.1": "holds", "A5.2": "undecided", "C1": "undecided"
     }  # fmt: skip
     assert found["F4.2"].verdict == "holds"
 

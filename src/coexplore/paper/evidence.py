@@ -157,15 +157,11 @@ def five(n: int) -> NDArray[np.integer]:
 def unmixed(results: Sequence[Result]) -> list[Result]:
     """Without those of the figures' runs whose seeds have been looked at, or without those whose have not: of the two
     kinds, at each length of training, the one of which there are fewer is left out. Others stay."""
-    known = {length: _settings(length) for length in {result.setting.episodes for result in results}}
-    kinds = [(r.setting.episodes, r.seed >= FRESH) if r.setting in known[r.setting.episodes] else None for r in results]
+    known = {run for run in {result.setting for result in results} if run in _settings(run.episodes)}
+    kinds = [(r.setting.episodes, r.seed >= FRESH) if r.setting in known else None for r in results]
     counts = collections.Counter(kinds)
-    keep = {None, *((length, fresh) for length in known for fresh in (_more_fresh(counts, length),))}
-    return [result for result, kind in zip(results, kinds, strict=True) if kind in keep]
-
-
-def _more_fresh(counts: Mapping[Any, int], length: int) -> bool:
-    return counts.get((length, True), 0) >= counts.get((length, False), 0)
+    out = {(n, fresh) for n, fresh in filter(None, counts) if counts[n, fresh] < counts[n, not fresh]}
+    return [result for result, kind in zip(results, kinds, strict=True) if kind not in out]
 
 
 @functools.cache
