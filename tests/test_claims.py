@@ -121,9 +121,9 @@ def made_up(setting, level, sd, seeds):
     return made
 
 
-def result(run, points, collapsed=False):
+def result(run, points, froze=False):
     quarters = points.reshape(4, -1).mean(axis=1)
-    scores = Scores(float(points.mean()), float(quarters[0]), float(quarters[3]), collapsed, None)
+    scores = Scores(float(points.mean()), float(quarters[0]), float(quarters[3]), froze, None)
     return Result.stored(run, "cpu", Held(points, NOTHING, {}), {}, scores, points)
 
 
@@ -290,7 +290,7 @@ def frozen(kind, c, count):
 
 def test_frozen_runs_count_and_are_counted():
     found = verdict("F2.1", map(frozen(Boltzmann, 0.0, 20), world(chosen=FIG_2)))
-    assert "20 of 600 runs collapsed and are counted" in found.sentence
+    assert "20 of 600 runs froze and are counted" in found.sentence
     assert found.effect > judged("F2.1").effect
 
 

@@ -44,12 +44,19 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None) -> S
         sys.exit(1)
     for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
         print(f"coexplore: {line}", file=sys.stderr)
-    if collapsed := sum(result.collapsed for result in done.results):
-        print(
-            f"coexplore: {collapsed} of {len(done.results)} runs collapsed (a layer frozen, the reward at chance)",
-            file=sys.stderr,
-        )
+    if advice := _frozen(done.results):
+        print(f"coexplore: {advice}", file=sys.stderr)
     return done
+
+
+def _frozen(results: list[Result]) -> str | None:
+    """How many runs froze, and what to do about it."""
+    froze = [result.run for result in results if result.frozen]
+    if not froze:
+        return None
+    deaf = [run for run in froze if run.signals == "binary" and any(rule.law.binary for rule in run.rules)]
+    cure = "--signals signed" if deaf else "a lower --learning-rate, or --rate-scaling fan-in"
+    return f"{len(froze)} of {len(results)} runs froze: see docs/freezing.md, try {cure}"
 
 
 def _say_what_is_missing() -> None:

@@ -44,7 +44,7 @@ def _fall(result: Result) -> float:
 
 def _fall_or_frozen(result: Result) -> float:
     """The same; a run that froze has nothing left to lose, so it counts as one that lost all there is."""
-    return _whole_range(result.setting.task)[1] if result.collapsed else _fall(result)
+    return _whole_range(result.setting.task)[1] if result.frozen else _fall(result)
 
 
 def _learned(result: Result) -> float:

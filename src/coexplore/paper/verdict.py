@@ -229,8 +229,8 @@ def _sentence(word: str, parts: list[Part], open: list[Part], shown: Part, neede
 
 def _notes(evidence: Evidence) -> str:
     notes, used = [], evidence.used
-    if frozen := sum(result.collapsed for result in used):
-        notes.append(f"{frozen} of {len(used)} runs collapsed and are counted")
+    if frozen := sum(result.frozen for result in used):
+        notes.append(f"{frozen} of {len(used)} runs froze and are counted")
     if evidence.episodes != SCALES["paper"].episodes:
         notes.append(f"at {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}")
     return f" ({'; '.join(notes)})" if notes else ""
