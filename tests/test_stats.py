@@ -62,15 +62,15 @@ def ends(found):
 
 
 def test_of_noughts_and_ones_the_interval_is_clopper_and_pearsons():
-    """To the error of 9,999 draws: 0.0016 of the tail, so 0.003 here. At a bound it is exact."""
+    """To the error of 9,999 draws: 0.0016 of the tail, so 0.003 here, one in 300 off by 0.01. Where nothing varies it is next to exact."""
     for ones, n in ((16, 20), (3, 5), (55, 100)):
         found = level([1.0] * ones + [0.0] * (n - ones), RANGE)
         known = scipy.stats.binomtest(ones, n).proportion_ci()
-        assert ends(found) == pytest.approx((known.low, known.high), abs=0.005)
+        assert ends(found) == pytest.approx((known.low, known.high), abs=0.01)
     for n in (5, 20, 100):
         found = level([1.0] * n, RANGE)
         assert found.high == pytest.approx(1, abs=1e-12)
-        assert found.low == pytest.approx(0.025 ** (1 / n), abs=0.01 / n)
+        assert found.low == pytest.approx(0.025 ** (1 / n), rel=1e-2 / n)
 
 
 def test_an_interval_stays_within_the_bounds_and_reaches_for_them_where_the_sample_cannot_tell():

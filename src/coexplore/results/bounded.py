@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 DRAWS = 9999
 TAIL = 248  # draws beyond an end of the interval: with one draw less beyond it, p is below 0.05
+STRIDES = (1, 6181)  # for each group; near the golden section of the draws, and without a common divisor
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float]
 
@@ -56,11 +57,15 @@ def drawn(values: Floats, bounds: Bounds, group: int = 0) -> Drawn:
 
 @functools.lru_cache(maxsize=8)  # 16 MB each with 200 seeds; the sizes in use are few
 def weights(n: int, group: int) -> Floats:
-    """[n + 1, DRAWS]: exponential numbers over their sum are Dirichlet."""
-    places = np.arange((n + 1) * DRAWS, dtype=np.uint32)
+    """D [n + 1, DRAWS]: D_(n+1) has the law Beta(1, n), and the others share the rest as exponential numbers do.
+
+    D_(n+1), which matters most where no run froze, is not drawn but spread evenly over its law, in an order in which
+    the two groups of a comparison are spread evenly together."""
+    rest = ((np.arange(DRAWS) * STRIDES[group] % DRAWS + 0.5) / DRAWS) ** (1 / n)
+    places = np.arange(n * DRAWS, dtype=np.uint32)
     numbers = mixed(mixed(places) ^ mixed(np.array([2 * n + group], np.uint32)))
-    drawn = -np.log((numbers + 0.5) / 2.0**32).reshape(n + 1, DRAWS)
-    return drawn / drawn.sum(axis=0)
+    shares = -np.log((numbers + 0.5) / 2.0**32).reshape(n, DRAWS)
+    return np.vstack([shares / shares.sum(axis=0) * rest, 1 - rest])
 
 
 def mixed(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
