@@ -62,7 +62,7 @@ def ends(found):
 
 
 def test_of_noughts_and_ones_the_interval_is_clopper_and_pearsons():
-    """To the error of 9,999 draws: 0.0016 of the tail, so 0.003 here, one in 300 off by 0.01. Where nothing varies it is next to exact."""
+    """To the error of 9,999 draws, 0.003 here. Where nothing varies it is next to exact."""
     for ones, n in ((16, 20), (3, 5), (55, 100)):
         found = level([1.0] * ones + [0.0] * (n - ones), RANGE)
         known = scipy.stats.binomtest(ones, n).proportion_ci()

@@ -17,6 +17,7 @@ from coexplore.run import Result, Run, labels
 FEW, RESAMPLES = 5, 10_000  # the paper's seeds; how often so many of ours are drawn
 
 
+MANY = 50  # seeds of a setting
 FRESH = 1000  # seeds below were looked at while the claims were judged first; those from here on never before
 
 
@@ -186,6 +187,17 @@ def found(figure: Figure, evidence: Evidence) -> tuple[Found, int]:
             except NotRun:
                 missing += 1
     return {label: places for label, places in lines.items() if places}, missing
+
+
+def many_seeds(results: Sequence[Result]) -> tuple[set[Run], set[Run]]:
+    """Settings of the figures with so many seeds that a pack is large: those whose curves nobody draws, and those whose
+    curves are drawn, but for the headline's, which can be looked into."""
+    counts = collections.Counter(result.setting for result in results)
+    many = {run for run, count in counts.items() if count >= MANY and run in _settings(run.episodes)}
+    curves = {run for figure in FIGURES.values() if figure.kind in ("curves", "compute") for run in figure.settings()}
+    drawn = {run for run in many if resized(run, ALG_1.episodes) in curves}
+    headline = {run for run in drawn if resized(run, ALG_1.episodes) in FIGURES["headline"].settings()}
+    return many - drawn, drawn - headline
 
 
 def passed_over(results: Sequence[Result]) -> set[Run]:
