@@ -228,7 +228,7 @@ def test_what_is_not_finite_is_not_packed(whole, tmp_path):
         pack([bad], tmp_path / "p.safetensors")
 
 
-# Settings of many seeds, and runs that only served to choose -----------------------------------------------------------
+# Settings of many seeds, and runs that only served to choose ----------------------------------------------------------
 
 
 def test_of_runs_that_only_served_to_choose_there_are_scores_and_nothing_else(whole, path, tmp_path):
