@@ -101,7 +101,7 @@ def _prune(options: dict[str, Any]) -> int:
     folder = Path(options["store"])
     if not folder.is_dir():
         raise refusal("store", options["store"], "a folder with runs")
-    removed = Store(folder).prune(chosen_results(options) if options["select"] else [])
+    removed = Store(folder).prune(chosen_results(options) if options["select"] or options["seeds"] else [])
     print(f"{removed} files removed from {folder}")
     return 0
 

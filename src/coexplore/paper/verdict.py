@@ -194,21 +194,26 @@ def _needed(open: Sequence[Part], seeds: int) -> int | None:
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
-    """All of them in Markdown; what none of them has gets no column."""
-    verdicts = list(verdicts)
-    columns = {
+    """All of them in Markdown."""
+    shown = columns(list(verdicts))
+    shown["verdict"] = [f"**{word}**" for word in shown["verdict"]]
+    return markdown(list(shown), list(zip(*shown.values(), strict=True)))
+
+
+def columns(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
+    """A table, column by column; what none of them has gets none."""
+    cells = {
         "": [v.id for v in verdicts],
         "claim": [v.claim for v in verdicts],
-        "verdict": [f"**{v.verdict}**" for v in verdicts],
+        "verdict": [v.verdict for v in verdicts],
         "without ties": [v.without_ties or "" for v in verdicts],
         "signed signals": [v.signed or "" for v in verdicts],
         "effect [95 %]": [_interval(v) for v in verdicts],
         "seeds": [str(v.seeds or "") for v in verdicts],
-        "winner named by five": ["" if v.named is None else f"{v.named:.2f}" for v in verdicts],
+        "five seeds name it": ["" if v.named is None else f"{v.named:.2f}" for v in verdicts],
         "what was found": [v.sentence for v in verdicts],
     }
-    shown = {name: cells for name, cells in columns.items() if any(cells) or not verdicts}
-    return markdown(list(shown), list(zip(*shown.values(), strict=True)))
+    return {name: column for name, column in cells.items() if any(column) or not verdicts}
 
 
 def _supporting(parts: Sequence[Part]) -> list[Part]:

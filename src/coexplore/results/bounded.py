@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 DRAWS = 9999
-TAIL = 248  # draws beyond an end of the interval: with one draw less beyond it, p is below 0.05
 STRIDES = (1, 6181)  # for each group; near the golden section of the draws, and without a common divisor
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float]
@@ -34,22 +33,23 @@ class Drawn(NamedTuple):
 
     @property
     def interval(self) -> tuple[Any, Any]:
-        """Its ends, at 95 %."""
-        last = DRAWS - 1 - TAIL
-        return np.partition(self.low, TAIL)[..., TAIL], np.partition(self.high, last)[..., last]
+        """Its ends, at 95 %: beyond them p is below 0.05."""
+        tail = (self.low.shape[-1] + 1) // 40 - 2
+        last = self.low.shape[-1] - 1 - tail
+        return np.partition(self.low, tail)[..., tail], np.partition(self.high, last)[..., last]
 
     def p(self, at: float) -> float:
         """Twice the share of draws on the other side of `at`: below 0.05 just where the interval leaves it out."""
         beyond = min(np.count_nonzero(self.low <= at), np.count_nonzero(self.high >= at))
-        return min(1.0, 2 * (1 + beyond) / (1 + DRAWS))
+        return min(1.0, 2 * (1 + beyond) / (1 + len(self.low)))
 
 
-def drawn(values: Floats, bounds: Bounds, group: int = 0) -> Drawn:
+def drawn(values: Floats, bounds: Bounds, group: int = 0, every: int = 1) -> Drawn:
     """Of values [n], or of each row of [P, n]. Two groups that are compared must have different numbers.
 
-    A value beyond a bound is the bound."""
+    A value beyond a bound is the bound. Of the draws only each `every`-th is made, where a picture needs no more."""
     x = np.sort(values)
-    D = weights(x.shape[-1], group)
+    D = weights(x.shape[-1], group)[:, ::every]
     inside, last = x @ D[:-1], D[-1]
     low, high = np.minimum(bounds[0], x[..., :1]), np.maximum(bounds[1], x[..., -1:])
     return Drawn(inside + last * low, inside + last * high)
