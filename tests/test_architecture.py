@@ -41,7 +41,7 @@ HOMES = {
     "ray": {"study/cluster/worker.py"},
     "rich": {"study/progress.py", "cli/tables.py", "cli/reproduce.py"},
     "safetensors": {"store/sealed.py"},
-    "scipy": {"results/bootstrap.py", "results/stats.py"},
+    "scipy": {"results/stats.py"},
     "sklearn": {"tasks/supervised.py"},
 }
 

@@ -12,7 +12,8 @@ from coexplore import Boltzmann, Critic, Multiplexer, Recurrent, Result, Run, gr
 from coexplore.beyond import choosing, control, supervised
 from coexplore.cli.runs import runs_command
 from coexplore.network import Params
-from coexplore.paper.evidence import passed_over
+from coexplore.paper.claims import verdicts
+from coexplore.paper.evidence import many_seeds, passed_over
 from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
 from coexplore.report.data import report
@@ -100,6 +101,16 @@ def test_runs_that_know_different_things_share_no_matrix_and_lose_nothing(whole,
         assert ("firing.0" in packed[result.run].snapshots) == ("firing.0" in result.snapshots)
 
 
+def test_what_is_the_same_for_most_seeds_is_there_once(whole, path):
+    times = ["01:02:03"] * 30 + ["01:02:04"] * 30
+    told = [{"finished": time, "seconds": i} for i, time in enumerate(times)]
+    runs = grid(SETTINGS[0], seed=range(60))
+    many = [Result(run, "cpu", whole[0].curve, None, words) for run, words in zip(runs, told, strict=True)]
+    pack(many, path)
+    assert path.read_bytes().count(b"01:02:03") == 1
+    assert [result.provenance for result in load(path)] == told
+
+
 # Packs of the first version -------------------------------------------------------------------------------------------
 
 
@@ -169,12 +180,14 @@ HOSTILE = {
     "a seed that is a word": (stated(seeds=["0", "1", "2"]), "seeds must be whole numbers"),
     "seeds that are none": (stated(seeds=None), "seeds must be whole numbers"),
     "provenance of too few": (stated(each={"seconds": [1.0]}), "must be told of each"),
+    "provenance of nobody": (stated(each={"seconds": {"once": [1.0], "which": [0, 1, 0]}}), "IndexError"),
+    "provenance of no list": (stated(each={"seconds": {"once": [1.0]}}), "KeyError: 'which'"),
     "no provenance": (stated(each=None), "AttributeError"),
     "nobody's parameters": (stated(whole=7), "belongs to none"),
     "parameters that nobody has": (stated(whole=None), "belongs to none"),
     "an unknown rule": (named("stranger"), "'stranger' is not one of ours"),
     "a rule that is no rule": (lambda about, tensors: about["settings"][0]["run"].update(rule=3), "TypeError"),
-    "a later version": (lambda about, tensors: about.update(pack=3), "a pack of version '3'"),
+    "a later version": (lambda about, tensors: about.update(pack=4), "a pack of version '4'"),
     "no settings": (lambda about, tensors: about.pop("settings"), "KeyError: 'settings'"),
 }  # fmt: skip
 
@@ -215,7 +228,7 @@ def test_what_is_not_finite_is_not_packed(whole, tmp_path):
         pack([bad], tmp_path / "p.safetensors")
 
 
-# Runs that only served to choose --------------------------------------------------------------------------------------
+# Settings of many seeds, and runs that only served to choose ----------------------------------------------------------
 
 
 def test_of_runs_that_only_served_to_choose_there_are_scores_and_nothing_else(whole, path, tmp_path):
@@ -305,10 +318,38 @@ def test_rivals_that_lost_a_comparison_only_served_to_choose():
     assert choosing.passed_over(some) == set()  # not every rival was trained
 
 
+def test_of_settings_with_many_seeds_there_is_what_verdicts_and_pictures_need(tmp_path):
+    """The curves that a figure draws, shorter; firing rates of the headline's settings; scores of all."""
+    rng, seeds, path = np.random.default_rng(0), range(1000, 1060), tmp_path / "p.safetensors"
+    chosen = [*FIGURES["fig2"].settings(), *FIGURES["expected"].settings()[:2]]
+    results = [
+        Result(
+            run, "cpu", rng.random(1000).astype(np.float32).cumsum() / 1000, None, {}, {"firing.0": np.ones((1, 64))}
+        )
+        for setting in chosen
+        for run in grid(setting, seed=seeds)
+    ]
+    undrawn, brief = many_seeds(results)
+    assert (undrawn, brief) == (set(chosen[9:]), set(chosen[:9]) - set(FIGURES["headline"].settings()))
+    assert many_seeds([result for result in results if result.run.seed < 1040]) == (set(), set())
+    pack(results, path, undrawn, brief)
+    packed = load(path)
+    points = {run: len(packed[i * 60].curve) if packed[i * 60].has_curve else 0 for i, run in enumerate(chosen)}
+    assert points == {run: 0 if run in undrawn else 100 if run in brief else 200 for run in chosen}
+    assert all(("firing.0" in r.snapshots) == (points[r.run.setting] == 200) for r in packed)
+    judged = [v for v in verdicts(results) if v.verdict != "not run"]
+    again = [v for v in verdicts(packed) if v.verdict != "not run"]
+    assert [(v.verdict, v.sentence) for v in judged] == [(v.verdict, v.sentence) for v in again]
+    assert [(v.effect, v.low) for v in judged if v.effect] == [
+        (pytest.approx(v.effect, abs=1e-6), pytest.approx(v.low, abs=1e-6)) for v in again if v.effect
+    ]
+    assert path.stat().st_size < 60 * (7 * 500 + 2 * 1200 + 2 * 100)
+
+
 def test_the_command_packs_scores_alone_of_what_only_served_to_choose(tmp_path, capsys):
     store, path = Store(tmp_path / "store"), tmp_path / "p.safetensors"
     for result in made_up(supervised.tuning(supervised.COMPARISONS["parity"])[:9], lambda run: run.learning_rate):
         store.save(result)
     assert runs_command(["pack", str(path), "--store", str(tmp_path / "store")]) == 0
-    assert "9 runs, 6 of them, which only served to choose, with scores alone" in capsys.readouterr().out
+    assert "9 runs, 6 of them, whose curves nobody draws, with scores alone" in capsys.readouterr().out
     assert sum(result.has_curve for result in load(path)) == 3

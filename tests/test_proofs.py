@@ -102,6 +102,7 @@ def test_m1_holds_in_both_layers_of_a_two_layer_network():
 # M2 ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.counterexample
 @pytest.mark.parametrize("p", [0.2, 0.5, 0.6, 0.75, 0.95])
 def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_with_p_above_two_thirds(p):
     params = Affine(W=jnp.zeros((1, 1)), b=jnp.asarray([np.log(p / (1 - p))]))
@@ -120,6 +121,7 @@ def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_wit
     assert (variance["reward"] < variance["both"]) == (p > 2 / 3)
 
 
+@pytest.mark.counterexample
 def test_m2_two_sided_centring_has_the_least_variance_for_most_units_of_random_networks_but_not_for_all():
     least, excess = [], []
     moments = {
@@ -274,6 +276,7 @@ def test_m7_the_feedforward_rules_leave_out_the_first_draw_and_are_unbiased_once
     assert exact.largest_gap(Affine(credit.W + missing.W, credit.b + missing.b), Affine(gradient.W, gradient.b)) < TIGHT
 
 
+@pytest.mark.counterexample
 def test_m7_as_printed_the_feedforward_rules_are_biased_and_less_so_as_steps_are_added():
     misses = {1: [], 2: [], 3: []}
     for seed in range(20):

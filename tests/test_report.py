@@ -14,7 +14,7 @@ from coexplore.network import Params
 from coexplore.paper.figures import runs
 from coexplore.report import html
 from coexplore.report.data import report
-from coexplore.results.stats import difference
+from coexplore.results.stats import difference, level
 from coexplore.store import pack, read
 from coexplore.store.encoding import encoded
 from coexplore.store.sealed import seal
@@ -192,6 +192,35 @@ def test_the_pages_statistics_are_pythons(browser, page):
         for name, expected in {"difference": [ours.effect, ours.low, ours.high], "improvement": newcombe(a, b)}.items():
             theirs = browser.execute_script(f"return coexplore.{name}(...arguments)", a.tolist(), b.tolist())
             assert [theirs[key] for key in ("effect", "low", "high")] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+def test_the_pages_draws_are_pythons(browser, page):
+    """Of values with bounds: the same intervals, to rounding, whatever the sizes."""
+    opened(browser, page)
+    rng = np.random.default_rng(0)
+    for n, m, bounds in ((1, 2, [0.0, 1.0]), (5, 5, [0.0, 1.0]), (20, 7, [0.5, 1.0]), (40, 100, [-1.0, 1.0])):
+        a, b = rng.uniform(0.5, 0.99, n).round(4), rng.uniform(0.4, 1.02, m).round(4)
+        for name, groups in {"level": [a], "difference": [a, b]}.items():
+            ours = {"level": level, "difference": difference}[name](*groups, tuple(bounds))
+            given = [*(group.tolist() for group in groups), bounds]
+            theirs = browser.execute_script(f"return coexplore.{name}(...arguments)", *given)
+            assert [theirs[key] for key in ("effect", "low", "high")] == pytest.approx(
+                [ours.effect, ours.low, ours.high], abs=1e-9
+            )
+
+
+def test_verdicts_come_with_their_columns(browser, page, tmp_path):
+    made = report([], "")
+    changed = {"F2.3": {"verdict": "tie", "without_ties": "holds", "named": 0.2}, "F4.2": {"signed": "holds"}}
+    for one in made["claims"]:
+        one.update(changed.get(one["id"], {}))
+    (tmp_path / "page.html").write_text(html.page(made).html)
+    offline(browser)
+    browser.get((tmp_path / "page.html").as_uri())
+    row = "return [...document.querySelectorAll('#claim-{} td')].map((cell) => cell.textContent)"
+    assert browser.execute_script(row.format("F2\\\\.3"))[1:5] == ["tiewithout ties: holds", "", "", "0.20"]
+    assert browser.execute_script(row.format("F4\\\\.2"))[1] == "not runsigned signals: holds"
+    assert "1 tie" in browser.execute_script("return document.querySelector('.legend').textContent")
 
 
 def newcombe(a, b):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coexplore.results.stats import Summary, summary
+from coexplore.results.stats import Summary, window
 from coexplore.results.tables import counted, markdown, with_spread
 from coexplore.rules import OURS, Boltzmann, Recurrent, Rule
 from coexplore.run import PRESETS, Result, Run, by_setting, change, grid
@@ -177,7 +177,7 @@ def _rows(entries: Iterable[Entry], trained: dict[Run, list[Result]]) -> list[Ro
     for entry in entries:
         run = _best(entry, trained)
         if same := trained.get(run):
-            score, last = summary([r.reward for r in same]), summary([r.last for r in same])
+            score, last = window(same, "reward"), window(same, "last")
             rows.append(Row(entry, run, score, last, same))
     return rows
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coexplore.results.stats import Summary, summary
+from coexplore.results.stats import SHARE, Summary, summary, window
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import OURS
 from coexplore.run import Result, Run, by_setting, grid
@@ -87,7 +87,7 @@ def rows(comparison: Comparison, results: Iterable[Result]) -> list[Row]:
     rows = []
     for run in chosen(comparison, results):
         same = trained[run]
-        reward, accuracy = summary([r.last for r in same]), summary([_judged(r) for r in same])
+        reward, accuracy = window(same, "last"), summary([_judged(r) for r in same], SHARE)
         rows.append(Row(run.rules[0].name, _rewards(run), _rate(run), reward, accuracy, same))
     return rows
 

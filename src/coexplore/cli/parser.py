@@ -35,6 +35,7 @@ class Parser(argparse.ArgumentParser):
     def reading(self) -> None:
         self.add_argument("--store", default=STORE, help=f"a folder with runs, or a pack; {STORE} if not given")
         self.add_argument("--select", default="", metavar="FLAG=VALUE,…", help="only these, as rule=boltzmann,units=64")
+        self.add_argument("--seeds", metavar=SEEDS, help="only seeds 0 to COUNT − 1, or FIRST to LAST")
 
     def read(self, words: list[str]) -> dict[str, Any]:
         known, unknown = self.parse_known_args(words)

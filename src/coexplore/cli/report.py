@@ -45,7 +45,7 @@ def _serve(options: dict[str, Any]) -> int:
     from coexplore.report.live import Follower
     from coexplore.report.server import Server
 
-    with Server(Follower(store, options["select"], options["episodes"]), int(port)) as server:
+    with Server(Follower(store, options["select"], options["episodes"], options["seeds"]), int(port)) as server:
         print(f"report: {server.address} (Ctrl-C ends it; a study goes on without it)", flush=True)
         try:
             server.serve_forever()

@@ -13,10 +13,10 @@ from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import chosen_results, train_all
 from coexplore.cli.tables import console
 from coexplore.paper.claims import CLAIMS, verdicts
-from coexplore.paper.evidence import NotRun
+from coexplore.paper.evidence import NotRun, unmixed
 from coexplore.paper.figures import FIGURES, SCALES, find, runs
 from coexplore.paper.tables import table
-from coexplore.paper.verdict import Verdict, from_json
+from coexplore.paper.verdict import Verdict, columns, from_json
 from coexplore.paper.verdict import table as markdown
 from coexplore.run import Result
 from coexplore.settings import refusal
@@ -71,11 +71,14 @@ def claims_command(words: list[str]) -> int:
     parser.add_argument("--episodes", default="4000000", metavar="COUNT", help="judge runs of this length")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.read(words)
-    judged = verdicts(chosen_results(options), options["episodes"])
+    results = chosen_results(options)
+    judged = verdicts(results, options["episodes"])
     if options["json"]:
         print(json.dumps([verdict.to_dict() for verdict in judged], allow_nan=False))
-    else:
-        _print(judged)
+        return 0
+    _print(judged)
+    if others := len(results) - len(unmixed(results)):
+        print(f"{others} runs are left out, whose seeds had been looked at before, or had not: --seeds chooses")
     return 0
 
 
@@ -118,8 +121,11 @@ def _print(judged: list[Verdict]) -> None:
     if not judged:  # ours have pictures and no claims
         return
     shown = Table(title="claims of the paper")
-    for heading in ("claim", "verdict", "in words"):
-        shown.add_column(heading)
-    for verdict in judged:
-        shown.add_row(verdict.id, verdict.verdict, verdict.sentence)
+    cells = {
+        heading: column for heading, column in columns(judged).items() if heading not in ("claim", "effect [95 %]")
+    }
+    for heading in cells:  # the sentence has the effect
+        shown.add_column(heading or "claim")
+    for row in zip(*cells.values(), strict=True):
+        shown.add_row(*row)
     console().print(shown)

@@ -24,6 +24,9 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     chosen = select(results, options["select"])
     if not chosen:
         raise StoreError(f"select: none of the {len(results)} runs in {options['store']} is {options['select']!r}")
+    seeds: range | None = options["seeds"]
+    if seeds is not None and not (chosen := [result for result in chosen if result.seed in seeds]):
+        raise StoreError(f"seeds: none of the runs in {options['store']} has one of {seeds[0]} to {seeds[-1]}")
     return chosen
 
 

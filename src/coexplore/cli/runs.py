@@ -87,10 +87,11 @@ def _pack(options: dict[str, Any]) -> int:
     from coexplore.beyond import choosing  # the figures and comparisons are slow to import
     from coexplore.paper import evidence
 
-    scores_only = evidence.passed_over(chosen) | choosing.passed_over(chosen)
-    pack(chosen, path, scores_only)
-    few = sum(result.run.setting in scores_only for result in chosen)
-    told = f", {few} of them, which only served to choose, with scores alone" if few else ""
+    undrawn, brief = evidence.many_seeds(chosen)
+    scores_only = evidence.passed_over(chosen) | choosing.passed_over(chosen) | undrawn
+    pack(chosen, path, scores_only, brief)
+    few = sum(result.setting in scores_only for result in chosen)
+    told = f", {few} of them, whose curves nobody draws, with scores alone" if few else ""
     print(f"{len(chosen)} runs{told}, {path.stat().st_size / 1e6:.1f} MB: {path}")
     return 0
 
@@ -100,7 +101,7 @@ def _prune(options: dict[str, Any]) -> int:
     folder = Path(options["store"])
     if not folder.is_dir():
         raise refusal("store", options["store"], "a folder with runs")
-    removed = Store(folder).prune(chosen_results(options) if options["select"] else [])
+    removed = Store(folder).prune(chosen_results(options) if options["select"] or options["seeds"] else [])
     print(f"{removed} files removed from {folder}")
     return 0
 

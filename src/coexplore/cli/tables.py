@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coexplore.results.stats import summary
+from coexplore.results.stats import SHARE, summary, window
 from coexplore.run import Result, by_setting, command, labels
 
 MOST_ROWS = 100
@@ -28,7 +28,7 @@ def result_table(results: list[Result]) -> Table:
     if judged := any(result.accuracy is not None for same in shown.values() for result in same):
         table.add_column("held-out accuracy")
     for label, same in zip(labels(list(shown)), shown.values(), strict=True):
-        first, last = summary([r.first for r in same]), summary([r.last for r in same])
+        first, last = window(same, "first"), window(same, "last")
         table.add_row(label, str(len(same)), str(first), str(last), *([_accuracy(same)] if judged else []))
     if len(settings) > MOST_ROWS:
         table.caption = f"… and {len(settings) - MOST_ROWS} settings more: --select narrows, `runs export` has them all"
@@ -37,7 +37,7 @@ def result_table(results: list[Result]) -> Table:
 
 def _accuracy(same: list[Result]) -> str:
     known = [result.accuracy for result in same if result.accuracy is not None]
-    return str(summary(known)) if known else ""
+    return str(summary(known, SHARE)) if known else ""
 
 
 def described(result: Result) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from coexplore.paper.evidence import Evidence
+from coexplore.paper.evidence import Contest, Evidence
 from coexplore.paper.figures import C
+from coexplore.paper.measures import reward
 from coexplore.paper.verdict import Part, above
 from coexplore.run import Run, change
 
@@ -30,7 +31,11 @@ def falls(at: Evidence, run: Run, axis: str, values: Sequence[float]) -> list[Pa
 
 def best_coupling(at: Evidence, run: Run, named: set[float], prefix: str = "") -> list[Part]:
     """The best of the named couplings over each of the others."""
-    inside, _ = at.best([at_coupling(run, c) for c in C if c in named])
+    inside, judged = at.best([at_coupling(run, c) for c in C if c in named])
     c: float = inside.rules[0].coupling  # type: ignore[attr-defined]
-    rivals = {other: at.difference(inside, at_coupling(run, other)) for other in C if other not in named}
+    rivals = {other: at.between(judged, at.results(at_coupling(run, other))) for other in C if other not in named}
     return [above(f"{prefix}c = {c} over {other}", found, needs="mean") for other, found in rivals.items()]
+
+
+def coupling_contest(run: Run, named: set[float]) -> Contest:
+    return Contest({c: [at_coupling(run, c)] for c in C}, named, reward)

@@ -1,22 +1,36 @@
-"""What claims are judged by: the results of a setting, and numbers read off their curves."""
+"""What claims are judged by: the results of a setting, and what is found among them."""
 
+import collections
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+import functools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized
+from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized, signed
+from coexplore.paper.measures import Measure, reward
 from coexplore.results.stats import Estimate, difference, kendall, level
 from coexplore.run import Result, Run, labels
 
-STRETCHES = 20
-ENOUGH_TO_SPLIT = 10  # seeds
-Measure = Callable[[Result], float]
+FEW, RESAMPLES = 5, 10_000  # the paper's seeds; how often so many of ours are drawn
+
+
+MANY = 50  # seeds of a setting
+FRESH = 1000  # seeds below were looked at while the claims were judged first; those from here on never before
 
 
 class NotRun(LookupError):
     """A claim needs a setting that there are no results of; the message names it."""
+
+
+class Contest(NamedTuple):
+    """Who is said to be the best of whom; an entrant may be several settings, of which it enters with the best."""
+
+    entrants: Mapping[Hashable, Sequence[Run]]
+    winners: set[Any]
+    measure: Measure
 
 
 class Evidence:
@@ -24,17 +38,17 @@ class Evidence:
 
     def __init__(self, results: Iterable[Result], episodes: int) -> None:
         self.episodes = episodes
-        self.used: dict[Run, Result] = {}
+        self._used: set[Run] = set()
         self._groups: list[int] = []
+        self._as_signed = False
         self._found: dict[Run, dict[int, Result]] = {}
-        for result in results:
-            if result.run.episodes == episodes:  # two engines may have trained the same run: the first one counts
-                self._found.setdefault(result.run.setting, {}).setdefault(result.run.seed, result)
+        for result in unmixed([result for result in results if result.setting.episodes == episodes]):
+            self._found.setdefault(result.setting, {}).setdefault(result.seed, result)  # of two engines, the first
 
-    def fresh(self) -> "Evidence":
-        """The same results, with nothing asked for yet."""
+    def fresh(self, as_signed: bool = False) -> "Evidence":
+        """The same results, with nothing asked for yet; every setting with signed signals, if wanted."""
         other = Evidence((), self.episodes)
-        other._found = self._found
+        other._found, other._as_signed = self._found, as_signed
         return other
 
     @property
@@ -43,54 +57,120 @@ class Evidence:
         return min(self._groups, default=0)
 
     @property
-    def frozen(self) -> int:
-        return sum(result.frozen for result in self.used.values())
+    def first_seed(self) -> int:
+        return min((min(self._found[setting]) for setting in self._used), default=0)
+
+    @property
+    def used(self) -> list[Result]:
+        return [result for setting in self._used for result in self._found[setting].values()]
+
+    def by_seed(self, setting: Run) -> dict[int, Result]:
+        own = resized(signed(setting) if self._as_signed else setting, self.episodes).setting
+        found = self._found.get(own)
+        if not found:
+            raise NotRun(f"{labels([setting])[0]} (N = {setting.hidden[0]})")
+        self._used.add(own)
+        return found
 
     def results(self, setting: Run) -> list[Result]:
         """By seed."""
-        found = self._found.get(resized(setting, self.episodes).setting)
-        if not found:
-            raise NotRun(f"{labels([setting])[0]} (N = {setting.hidden[0]})")
-        same = [found[seed] for seed in sorted(found)]
-        self.used |= {result.run: result for result in same}
-        return same
+        found = self.by_seed(setting)
+        return [found[seed] for seed in sorted(found)]
+
+    def _shared(self, settings: Iterable[Run]) -> tuple[list[int], list[dict[int, Result]]]:
+        """The seeds that all of them have, and their results."""
+        groups = [self.by_seed(setting) for setting in settings]
+        if not (seeds := sorted(set.intersection(*map(set, groups)))):
+            raise NotRun("a seed that all settings share")
+        return seeds, groups
 
     def best(self, candidates: Sequence[Run]) -> tuple[Run, list[Result]]:
         """The candidate with the most reward over all episodes, and the results to judge it by.
 
-        With ten seeds or more one half of them chooses and the other is judged: with fewer, the winner's luck stays in.
+        Each of these is of the candidate that is best without that seed: nobody is judged by the luck that chose him.
         """
-        groups = [self.results(run) for run in candidates]
-        half = min(map(len, groups)) // 2 if min(map(len, groups)) >= ENOUGH_TO_SPLIT else None
-        chosen = max(range(len(groups)), key=lambda i: float(np.mean([r.reward for r in groups[i][:half]])))
-        return candidates[chosen], groups[chosen][half:] if len(groups) > 1 else groups[chosen]
+        if len(candidates) == 1:
+            return candidates[0], self.results(candidates[0])
+        seeds, groups = self._shared(candidates)
+        rewards = np.array([[group[seed].reward for seed in seeds] for group in groups])
+        total = rewards.sum(axis=1, keepdims=True)
+        without = total - rewards if len(seeds) > 1 else rewards
+        judged = [groups[i][seed] for i, seed in zip(without.argmax(axis=0), seeds, strict=True)]
+        return candidates[int(total.argmax())], judged
 
     def level(self, setting: Run, measure: Measure) -> Estimate:
-        return level(self.values(self.results(setting), measure))
+        same = self.results(setting)
+        return level(self.values(same, measure), measure.bounds(same[0].setting.task))
 
-    def difference(self, a: Run, b: Run, measure: Measure | None = None) -> Estimate:
+    def difference(self, a: Run, b: Run, measure: Measure = reward) -> Estimate:
         """Of a over b, in reward over all episodes unless something else is measured."""
-        return self.between(self.results(a), self.results(b), measure or reward)
+        return self.between(self.results(a), self.results(b), measure)
 
-    def between(self, a: list[Result], b: list[Result], measure: Measure) -> Estimate:
-        return difference(self.values(a, measure), self.values(b, measure))
+    def between(self, a: list[Result], b: list[Result], measure: Measure = reward) -> Estimate:
+        return difference(self.values(a, measure), self.values(b, measure), measure.bounds(a[0].setting.task))
 
     def values(self, results: list[Result], measure: Measure) -> list[float]:
         self._groups.append(len(results))
-        return [measure(result) for result in results]
+        return [measure.of(result) for result in results]
 
     def trend_of_best(self, sweeps: dict[int, dict[float, Run]]) -> Estimate:
         """Rank correlation (Kendall's τ) of N with the c that is best at N, worked out for each seed by itself."""
-        found = {N: {c: self.results(run) for c, run in sweep.items()} for N, sweep in sweeps.items()}
-        seeds = set.intersection(*({r.run.seed for r in same} for sweep in found.values() for same in sweep.values()))
-
-        def best(sweep: dict[float, list[Result]], seed: int) -> float:
-            return max(sweep, key=lambda c: next(r.reward for r in sweep[c] if r.run.seed == seed))
-
+        seeds, groups = self._shared(run for sweep in sweeps.values() for run in sweep.values())
+        rewards = np.array([[group[seed].reward for seed in seeds] for group in groups])
+        best = rewards.reshape(len(sweeps), -1, len(seeds)).argmax(axis=1)  # [N, seeds]
+        couplings = [list(sweep) for sweep in sweeps.values()]
         self._groups.append(len(seeds))
-        if not seeds:
-            raise NotRun("a seed that all sizes share")
-        return level([kendall(list(found), [best(sweep, seed) for sweep in found.values()]) for seed in sorted(seeds)])
+        rows = [[c[i] for c, i in zip(couplings, column, strict=True)] for column in best.T]
+        return level([kendall(list(sweeps), row) for row in rows], (-1.0, 1.0))
+
+    def named(self, contests: Sequence[Contest]) -> float | None:
+        """How often the means of five of the seeds name the winner that the paper does, in all contests at once."""
+        entrants = [runs for contest in contests for runs in contest.entrants.values()]
+        seeds, _ = self._shared(run for runs in entrants for run in runs)
+        if len(seeds) <= FEW:
+            return None
+        right = np.ones(RESAMPLES, bool)
+        for entered, winners, measure in contests:
+            scores = np.array([self._drawn(runs, seeds, measure) for runs in entered.values()])
+            right &= np.isin(scores.argmax(axis=0), [i for i, name in enumerate(entered) if name in winners])
+        return float(right.mean())
+
+    def _drawn(self, candidates: Sequence[Run], seeds: list[int], measure: Measure) -> NDArray[np.floating]:
+        """The mean over five seeds, drawn again and again, of the candidate with the most reward over them."""
+        groups, places = [self.by_seed(run) for run in candidates], five(len(seeds))
+        scores = [_means([measure.of(group[seed]) for seed in seeds], places) for group in groups]
+        if len(groups) == 1:
+            return scores[0]
+        chosen = np.argmax([_means([group[seed].reward for seed in seeds], places) for group in groups], axis=0)
+        return np.take_along_axis(np.array(scores), chosen[None], axis=0)[0]
+
+
+def _means(values: list[float], places: NDArray[np.integer]) -> NDArray[np.floating]:
+    return np.asarray(values)[places].mean(axis=1)
+
+
+@functools.lru_cache(maxsize=2)
+def five(n: int) -> NDArray[np.integer]:
+    """Five different ones of n, many times."""
+    return np.argpartition(np.random.default_rng(0).random((RESAMPLES, n)), FEW, axis=1)[:, :FEW]
+
+
+def unmixed(results: Sequence[Result]) -> list[Result]:
+    """Without those of the figures' runs whose seeds have been looked at, or without those whose have not: of the two
+    kinds, at each length of training, the one of which there are fewer is left out. Others stay."""
+    known = {run for run in {result.setting for result in results} if run in _settings(run.episodes)}
+    kinds = [(r.setting.episodes, r.seed >= FRESH) if r.setting in known else None for r in results]
+    counts = collections.Counter(kinds)
+    out = {(n, fresh) for n, fresh in filter(None, counts) if counts[n, fresh] < counts[n, not fresh]}
+    return [result for result, kind in zip(results, kinds, strict=True) if kind not in out]
+
+
+@functools.cache
+def _settings(episodes: int) -> set[Run]:
+    """Of all figures, if they were trained for so long."""
+    if episodes % ALG_1.batch:
+        return set()
+    return {resized(run, episodes) for figure in FIGURES.values() for run in figure.settings()}
 
 
 Found = dict[str, dict[Any, tuple[Run, list[Result]]]]  # by line and place: the setting that was best, its results
@@ -109,6 +189,17 @@ def found(figure: Figure, evidence: Evidence) -> tuple[Found, int]:
     return {label: places for label, places in lines.items() if places}, missing
 
 
+def many_seeds(results: Sequence[Result]) -> tuple[set[Run], set[Run]]:
+    """Settings of the figures with so many seeds that a pack is large: those whose curves nobody draws, and those whose
+    curves are drawn, but for the headline's, which can be looked into."""
+    counts = collections.Counter(result.setting for result in results)
+    many = {run for run, count in counts.items() if count >= MANY and run in _settings(run.episodes)}
+    curves = {run for figure in FIGURES.values() if figure.kind in ("curves", "compute") for run in figure.settings()}
+    drawn = {run for run in many if resized(run, ALG_1.episodes) in curves}
+    headline = {run for run in drawn if resized(run, ALG_1.episodes) in FIGURES["headline"].settings()}
+    return many - drawn, drawn - headline
+
+
 def passed_over(results: Sequence[Result]) -> set[Run]:
     """Settings that only served to choose: another one was better at their place, and no figure draws their curves."""
     over: set[Run] = set()
@@ -123,45 +214,3 @@ def passed_over(results: Sequence[Result]) -> set[Run]:
                         kept.add(resized(best, episodes))
                         over.update(resized(run, episodes) for run in candidates)
     return over - kept
-
-
-def reward(result: Result) -> float:
-    return result.reward
-
-
-def first(result: Result) -> float:
-    return result.first
-
-
-def last(result: Result) -> float:
-    return result.last
-
-
-def quarter(i: int) -> Measure:
-    """Mean reward of the i-th quarter of the training."""
-    return lambda result: float(np.array_split(result.curve, 4)[i].mean())
-
-
-def fall(result: Result) -> float:
-    """How far the reward is, at worst in the last quarter, below the best it had been before.
-
-    Of twenty stretches of the training each is averaged: the noise that is left (0.01 at most) is no fall.
-    """
-    stretches = np.array([part.mean() for part in np.array_split(result.curve, STRETCHES)])
-    return float((np.maximum.accumulate(stretches) - stretches)[-STRETCHES // 4 :].max())
-
-
-def learned(result: Result) -> float:
-    """Reward of the last quarter, 0 for guessing and 1 for never being wrong, whatever the rewards are."""
-    return (result.last - result.run.task.chance) / (1 - result.run.task.chance)
-
-
-def draws(run: Run) -> int:
-    """How often an episode draws a hidden layer: each T + 1 times where there is a chain, else once."""
-    return sum(rule.law.passes for rule in run.rules)
-
-
-def within_budget(result: Result) -> float:
-    """Reward of the last quarter of a training that stops when H was drawn as often as there were episodes."""
-    points = max(4, len(result.curve) // draws(result.run))
-    return float(result.curve[points - points // 4 : points].mean())

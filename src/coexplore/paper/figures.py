@@ -21,6 +21,7 @@ TRACE_DECAYS = [0.0, 0.10, 0.25, 0.40, 0.50, 0.75, 0.90, 0.99]
 # The rules' own defaults are the paper's settings: N = 64, c = 0.25; T = 25 for Algorithm 1; T = 2, λ = 0.25 for 2.
 ALG_1, ALG_2, INDEPENDENT = Run(rule=Boltzmann()), Run(rule=Recurrent()), Run(rule=Reinforce())
 WEIGHT_MAX, STE = Run(rule=UnbiasedWeightMax()), Run(rule=StraightThrough())
+UNCRITICISED = [change(change(run, "critic", "none"), "rewards", "binary") for run in (ALG_1, ALG_2)]
 RULES = {SHORT[run.rules[0].name]: run for run in (ALG_1, ALG_2, INDEPENDENT, WEIGHT_MAX, STE)}
 
 
@@ -54,6 +55,7 @@ class Figure:
     axis: str = "N, hidden units"  # of bars
     part: int = 1
     ordered: int = 0
+    beside: tuple[Run, ...] = ()  # trained with it for claims, and not drawn
 
     def ordered_among(self, labels: Iterable[str]) -> int:
         """How many of these lines are values of the one setting."""
@@ -66,13 +68,18 @@ class Figure:
     def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
         """Each setting once, trained for as long as the figure does at this scale."""
         episodes = self.length(episodes)
-        each = (run for places in self.lines.values() for candidates in places.values() for run in candidates)
-        return list(dict.fromkeys(resized(run, episodes) for run in each))
+        each = [run for places in self.lines.values() for candidates in places.values() for run in candidates]
+        return list(dict.fromkeys(resized(run, episodes) for run in (*each, *self.beside)))
 
 
 @functools.cache  # every claim and every figure asks, mostly for the same settings
 def resized(run: Run, episodes: int) -> Run:
     return run if run.episodes == episodes else change(run, "episodes", episodes)
+
+
+@functools.cache
+def signed(run: Run) -> Run:
+    return change(run, "signals", "signed")
 
 
 def runs(names: Iterable[str], episodes: int, seeds: int | range) -> list[Run]:
@@ -123,10 +130,13 @@ def _changed(run: Run, **changes: Any) -> Run:
     return changed
 
 
+def _rules(**changes: Any) -> Lines:
+    tuned = {label: _over_units(RULES[label], coupling=C, **changes) for label in ("Algorithm 1", "Algorithm 2")}
+    return {**tuned, **{label: _over_units(run, **changes) for label, run in RULES.items() if label not in tuned}}
+
+
 def _bars(name: str, window: str, title: str) -> Figure:
-    tuned = {label: _over_units(RULES[label], coupling=C) for label in ("Algorithm 1", "Algorithm 2")}
-    others = {label: _over_units(run) for label, run in RULES.items() if label not in tuned}
-    return Figure(name, f"{title}, c the best for each N", "bars", {**tuned, **others}, (window,))
+    return Figure(name, f"{title}, c the best for each N", "bars", _rules(), (window,))
 
 
 def _binary() -> Lines:
@@ -244,6 +254,15 @@ FIGURES = {
             },
             ("first", "last"),
             ours=True,
+        ),
+        Figure(
+            "signed",
+            "Binary units that send −1/+1 up instead of 0/1, c the best for each N",
+            "bars",
+            _rules(signals="signed"),
+            ("first", "last"),
+            ours=True,
+            beside=tuple(signed(run) for run in UNCRITICISED),
         ),
         Figure("headline", "Five rules, 64 hidden units", "curves", _curves(**RULES), ours=True),
         Figure("annealing", "Coupling and learning rate that fall", "curves", _annealing(), ours=True),

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from coexplore.paper.evidence import Evidence, Found, NotRun, draws, found
+from coexplore.paper.evidence import Evidence, Found, NotRun, found
 from coexplore.paper.figures import SCALES, Figure, heading
+from coexplore.paper.measures import draws
 from coexplore.results import plots
-from coexplore.results.stats import Summary, summary
+from coexplore.results.stats import Summary
+from coexplore.results.stats import window as summary
 from coexplore.run import Result
 
 WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
@@ -76,8 +78,7 @@ def _chosen(figure: Figure, label: str, x: Any, best: Any) -> str:
 
 def _summaries(found: Found, window: str) -> dict[str, dict[float | int, Summary]]:
     return {
-        label: {x: summary([getattr(result, window) for result in results]) for x, (_, results) in places.items()}
-        for label, places in found.items()
+        label: {x: summary(results, window) for x, (_, results) in places.items()} for label, places in found.items()
     }
 
 

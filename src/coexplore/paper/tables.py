@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figures import SCALES, Figure, heading
-from coexplore.results.stats import summary
+from coexplore.results.stats import window
 from coexplore.results.tables import markdown, with_interval
 from coexplore.run import Result
 
@@ -14,9 +14,9 @@ WORDS = {"first": "first quarter", "last": "last quarter", "reward": "all episod
 def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> str:
     """A row for each line and place, a column for each window; how many of the runs froze."""
     evidence = Evidence(results, figure.length(episodes))
-    columns = [figure.axis.partition(",")[0], "seeds", *(WORDS[window] for window in figure.windows), "frozen"]
+    columns = [figure.axis.partition(",")[0], "seeds", *(WORDS[name] for name in figure.windows), "frozen"]
     rows = [
-        [label, str(x), str(len(same)), *(_level(same, window) for window in figure.windows), _frozen(same)]
+        [label, str(x), str(len(same)), *_levels(same, figure.windows), _frozen(same)]
         for label, places in found(figure, evidence)[0].items()
         for x, (_, same) in places.items()
     ]
@@ -24,8 +24,8 @@ def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["pap
     return f"{title}\n\n{markdown(['', *columns], rows)}\n"
 
 
-def _level(same: list[Result], window: str) -> str:
-    return with_interval(summary([getattr(result, window) for result in same]))
+def _levels(same: list[Result], windows: Iterable[str]) -> list[str]:
+    return [with_interval(window(same, name)) for name in windows]
 
 
 def _frozen(same: list[Result]) -> str:

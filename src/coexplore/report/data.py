@@ -9,6 +9,7 @@ import numpy as np
 
 from coexplore import __version__
 from coexplore.paper.claims import verdicts
+from coexplore.paper.evidence import unmixed
 from coexplore.paper.figures import SCALES
 from coexplore.paper.verdict import Verdict
 from coexplore.report.figures import figures, repeat, untrained
@@ -25,7 +26,8 @@ STUDENT_STEPS = 400
 
 
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
-    whole, unsound = _sorted_out(results)
+    kept = unmixed(results)
+    whole, unsound = _sorted_out(kept)
     problems = [*problems, *unsound]
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
@@ -36,6 +38,7 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
             "store": text(store),
             "problems": [text(line) for line in problems],
             "judged": judged,
+            "left_out": len(results) - len(kept),
         },
         "claims": [_claim(verdict, judged) for verdict in verdicts(whole, judged)],
         "settings": settings.rows,
@@ -122,8 +125,9 @@ def _machine(result: Result) -> str:
 
 
 def _claim(verdict: Verdict, episodes: int) -> dict[str, Any]:
-    numbers = {name: short(getattr(verdict, name)) for name in ("effect", "low", "high")}
+    numbers = {name: short(getattr(verdict, name)) for name in ("effect", "low", "high", "named")}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
+    seeds = range(verdict.first_seed, verdict.first_seed + verdict.seeds) if verdict.seeds else range(usual)
     tests = f"pytest {verdict.proof[0].partition('::')[0]} -k test_{verdict.id.lower()}_" if verdict.proof else None
-    command = tests or repeat(verdict.figure, episodes, verdict.seeds or usual)
+    command = tests or repeat(verdict.figure, episodes, seeds)
     return {**verdict.to_dict(), **numbers, "command": command}

@@ -5,7 +5,7 @@ from typing import Any
 
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figures import FIGURES, SCALES, Figure, heading
-from coexplore.report.settings import WINDOWS, Settings, windows
+from coexplore.report.settings import WINDOWS, Settings, spelled, windows
 from coexplore.results.palette import legend
 from coexplore.run import Result, Run
 
@@ -27,18 +27,20 @@ def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, 
     names = {figure["name"] for figure in drawn}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
     return [
-        {"title": heading(figure), "command": repeat(figure.name, episodes, usual)}
+        {"title": heading(figure), "command": repeat(figure.name, episodes, range(usual))}
         for figure in FIGURES.values()
         if figure.name not in names
     ]
 
 
-def repeat(name: str, episodes: int, seeds: int) -> str | None:
+def repeat(name: str, episodes: int, seeds: range) -> str | None:
     """The command that trains what a figure needs and draws it; None for a length that no scale has."""
     for scale, (length, usual) in SCALES.items():
         if length == episodes:
             words = [] if scale == "paper" else [f"--scale {scale}"]
-            return " ".join(["coexplore reproduce", name, *words, *([f"--seeds {seeds}"] if seeds != usual else [])])
+            return " ".join(
+                ["coexplore reproduce", name, *words, *([f"--seeds {spelled(seeds)}"] if seeds != range(usual) else [])]
+            )
     return None
 
 
@@ -46,7 +48,9 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
     lines, missing = found(figure, evidence)
     if missing > sum(map(len, figure.lines.values())) / 2:
         return None
-    seeds = sorted({len(same) for places in lines.values() for _, same in places.values()})
+    groups = [same for places in lines.values() for _, same in places.values()]
+    seeds = sorted(set(map(len, groups)))
+    first = min(result.seed for same in groups for result in same)
     return {
         "name": figure.name,
         "title": heading(figure),
@@ -57,7 +61,7 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
         "ordered": figure.ordered_among(lines),
         "seeds": seeds,
         "missing": missing,
-        "command": repeat(figure.name, episodes, seeds[-1]),
+        "command": repeat(figure.name, episodes, range(first, first + seeds[-1])),
         "lines": [
             {
                 "label": legend(label, _rule(places)),

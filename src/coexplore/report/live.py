@@ -25,6 +25,7 @@ class Follower:
     path: Path
     select: str = ""
     episodes: int | None = None
+    seeds: range | None = None
     results: list[Result] = dataclasses.field(default_factory=list)
     costs: Costs = dataclasses.field(default_factory=lambda: Costs([]))
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
@@ -72,7 +73,8 @@ class Follower:
     def _read(self) -> tuple[list[Result], list[str]]:
         try:
             results, problems = read(self.path)
-            return select(results, self.select), problems
+            chosen = select(results, self.select)
+            return [r for r in chosen if self.seeds is None or r.seed in self.seeds], problems
         except (StoreError, FieldError) as error:  # nothing is finished yet, or the folder has gone
             return [], [str(error)]
 

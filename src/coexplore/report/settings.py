@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from coexplore.paper.evidence import draws
+from coexplore.paper.measures import draws
+from coexplore.results.bounded import Bounds, drawn
 from coexplore.results.palette import both_names
-from coexplore.results.stats import Values, student, summary
+from coexplore.results.stats import student, window
 from coexplore.run import Result, Run, by_setting, command, flat, labels, thinned
 
 DIGITS = 4
@@ -20,13 +22,29 @@ def short(x: Any) -> float | None:
     return None if x is None or not math.isfinite(x) else round(float(x), DIGITS)
 
 
-def summarised(values: Values) -> list[float | None]:
-    """Mean, sd, low, high."""
-    return [short(x) for x in summary(values)]
+def spelled(seeds: range) -> str:
+    """As --seeds takes them."""
+    return str(len(seeds)) if seeds.start == 0 else f"{seeds.start}-{seeds[-1]}"
+
+
+def _seeds(same: Sequence[Result]) -> range:
+    first = min(result.seed for result in same)
+    return range(first, first + len(same))
+
+
+def _band(values: NDArray[np.floating], bounds: Bounds | None) -> dict[str, list[float | None]]:
+    """The ends of the intervals at each point of curves [seeds, P]."""
+    if bounds:
+        low, high = drawn(values.T.astype(np.float64), bounds, every=10).interval
+    else:
+        half = float(student(len(values) - 1)) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+        low, high = values.mean(axis=0) - half, values.mean(axis=0) + half
+    return {"lows": [short(y) for y in low], "highs": [short(y) for y in high]}
 
 
 def windows(same: Sequence[Result]) -> dict[str, list[float | None]]:
-    return {name: summarised([getattr(result, field) for result in same]) for name, field in WINDOWS.items()}
+    """Mean, sd, low, high of each."""
+    return {name: [short(x) for x in window(same, field)] for name, field in WINDOWS.items()}
 
 
 class Settings:
@@ -43,21 +61,20 @@ class Settings:
     def _row(self, run: Run, label: str, same: list[Result]) -> dict[str, Any]:
         curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
         x, values = thinned(curves, run.episodes) if curves else (np.zeros(0), np.zeros((1, 0)))
-        several = len(curves) > 1
+        several, bounds = len(curves) > 1, run.task.reward_range
         words, repeat = flat(run), command(run)
         return {
             "label": label,
             "rule": words["rule"],
             "units": words["units"],
             "episodes": run.episodes,
-            "command": repeat and f"{repeat} --seeds {len(same)}",
+            "command": repeat and f"{repeat} --seeds {spelled(_seeds(same))}",
             "draws": draws(run),
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),
             "mean": [short(y) for y in values.mean(axis=0)],
             "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
-            "factor": float(student(len(curves) - 1)) / math.sqrt(len(curves))
-            if several
-            else None,  # sd → half the interval
+            **(_band(values, bounds) if several else {}),
+            "bounds": bounds,
             **windows(same),
             "runs": [_run(result) for result in sorted(same, key=lambda result: result.run.seed)],
         }

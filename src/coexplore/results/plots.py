@@ -192,9 +192,9 @@ def intervals(axes: Any, places: Mapping[str, Mapping[str, Summary]]) -> None:
     for i, (name, found) in enumerate(places.items()):
         at = [ticks.index(tick) + (i - (len(places) - 1) / 2) * width for tick in found]
         means = [value.mean for value in found.values()]
-        halves = [np.nan_to_num((value.high - value.low) / 2) for value in found.values()]
+        ends = np.nan_to_num([(value.mean - value.low, value.high - value.mean) for value in found.values()]).T
         face = {"color": ["#4D4D4D", "#B3B3B3"][i % 2], "hatch": ["", "///"][i % 2], "edgecolor": "white"}
-        axes.bar(at, means, width, yerr=halves, label=name, capsize=3, error_kw={"linewidth": 1}, **face)
+        axes.bar(at, means, width, yerr=ends, label=name, capsize=3, error_kw={"linewidth": 1}, **face)
     axes.set_xticks(range(len(ticks)), [SHORT.get(tick, tick) for tick in ticks], rotation=30, ha="right")
     axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 

@@ -1,9 +1,12 @@
 """Statistics over seeds: the seed is the unit of replication, so every value here is one run's.
 
-Intervals are at 95 %: Student's and Welch's below 20 seeds (a bootstrap over 5 covers 83 %), bootstrap from there.
+Intervals are at 95 %, and p-values come from the same law. Where the values have bounds, as rewards have, that is
+Gaffke's (bounded.py); where nobody knows any, as for returns, Student's and Welch's.
 Of scipy only the special functions are used: scipy.stats takes longer to import than all verdicts to reach.
 """
 
+import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.results.bootstrap import interval
+from coexplore.results.bounded import Bounds, Drawn, drawn, seeds_for
+from coexplore.run import Result
 
 Values = Sequence[float | int] | NDArray[np.floating]
 
 LEVEL = 0.95
-MANY = 20  # seeds from which the bootstrap is trusted: there it covers 93 %
+SHARE: Bounds = (0.0, 1.0)  # of shares, accuracy among them
 
 
 class Summary(NamedTuple):
@@ -31,17 +35,19 @@ class Summary(NamedTuple):
         return f"{self.mean:.3f} ± {self.sd:.3f}  [{self.low:.3f}, {self.high:.3f}]"
 
 
-class Estimate(NamedTuple):
-    """An effect with its standard error, Student's degrees of freedom and its interval."""
+class Student(NamedTuple):
+    """Student's law around an effect."""
 
     effect: float
     se: float
     df: float
-    low: float
-    high: float
 
-    def p(self, at: float = 0.0) -> float:
-        """Two-sided p-value of the hypothesis that the effect is `at`; NaN where there is too little to tell."""
+    @property
+    def interval(self) -> tuple[float, float]:
+        half = float(student(self.df)) * self.se if self.df > 0 else math.nan
+        return self.effect - half, self.effect + half
+
+    def p(self, at: float) -> float:
         from scipy.special import stdtr
 
         if self.se == 0:
@@ -49,28 +55,77 @@ class Estimate(NamedTuple):
         return float(2 * stdtr(self.df, -abs(self.effect - at) / self.se))
 
 
-def summary(values: Values) -> Summary:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Estimate:
+    """An effect with its interval; `groups` are the values behind it."""
+
+    effect: float
+    law: Student | Drawn
+    groups: tuple[Values, ...]
+    bounds: Bounds | None
+
+    @functools.cached_property
+    def interval(self) -> tuple[float, float]:
+        low, high = self.law.interval
+        return float(low), float(high)
+
+    @property
+    def low(self) -> float:
+        return self.interval[0]
+
+    @property
+    def high(self) -> float:
+        return self.interval[1]
+
+    def p(self, at: float = 0.0) -> float:
+        """Two-sided p-value of the hypothesis that the effect is `at`; NaN where there is too little to tell."""
+        return self.law.p(at)
+
+    def seeds_for(self, half: float) -> int:
+        """How many seeds would make half the interval's width `half`, if they are spread as these are."""
+        assert self.bounds is not None
+        groups = [(np.asarray(group, float), self.bounds) for group in self.groups]
+        return math.ceil(seeds_for(half, *groups) * min(map(len, self.groups)))
+
+
+def summary(values: Values, bounds: Bounds | None = None) -> Summary:
     """Mean, standard deviation (n − 1), 95 % interval of the mean; NaN for what one value cannot tell."""
-    mean = level(values)
-    return Summary(mean.effect, mean.se * math.sqrt(len(values)), mean.low, mean.high)
+    mean = level(values, bounds)
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+    return Summary(mean.effect, sd, mean.low, mean.high)
 
 
-def level(values: Values) -> Estimate:
+def window(same: Sequence[Result], name: str) -> Summary:
+    """Of the reward over `first`, `last` or all (`reward`) of the episodes, of runs of one setting."""
+    return summary([getattr(result, name) for result in same], same[0].setting.task.reward_range)
+
+
+def level(values: Values, bounds: Bounds | None = None) -> Estimate:
     """The mean of one group."""
     n, mean = len(values), float(np.mean(values))
+    if bounds:
+        return Estimate(mean, _drawn(tuple(map(float, values)), bounds, 0), (values,), bounds)
     se = float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else math.nan
-    return _with_interval(mean, se, float(n - 1), values)
+    return Estimate(mean, Student(mean, se, float(n - 1)), (values,), None)
 
 
-def difference(a: Values, b: Values) -> Estimate:
-    """mean(a) − mean(b), by Welch: the groups may have different variances."""
+def difference(a: Values, b: Values, bounds: Bounds | None = None) -> Estimate:
+    """mean(a) − mean(b); without bounds by Welch: the groups may have different variances."""
     effect = float(np.mean(a) - np.mean(b))
+    if bounds:
+        of_a, of_b = (_drawn(tuple(map(float, x)), bounds, i) for i, x in enumerate((a, b)))
+        return Estimate(effect, of_a.minus(of_b), (a, b), bounds)
     if min(len(a), len(b)) < 2:
-        return Estimate(effect, math.nan, math.nan, math.nan, math.nan)
+        return Estimate(effect, Student(effect, math.nan, math.nan), (a, b), None)
     parts = [float(np.var(x, ddof=1)) / len(x) for x in (a, b)]
     spread = sum(v**2 / (len(x) - 1) for v, x in zip(parts, (a, b), strict=True))
     df = sum(parts) ** 2 / spread if spread else len(a) + len(b) - 2.0
-    return _with_interval(effect, math.sqrt(sum(parts)), df, a, b)
+    return Estimate(effect, Student(effect, math.sqrt(sum(parts)), df), (a, b), None)
+
+
+@functools.lru_cache(maxsize=256)  # 160 kB each; a setting is compared with many
+def _drawn(values: tuple[float, ...], bounds: Bounds, group: int) -> Drawn:
+    return drawn(np.asarray(values), bounds, group)
 
 
 def student(df: Any) -> Any:
@@ -97,11 +152,3 @@ def holm(p: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(p) - rank) * p[i]))
         adjusted[i] = worst
     return adjusted
-
-
-def _with_interval(effect: float, se: float, df: float, *groups: Values) -> Estimate:
-    if min(map(len, groups)) >= MANY and se > 0:
-        low, high = interval(LEVEL, *(tuple(map(float, group)) for group in groups))
-        return Estimate(effect, se, df, low, high)
-    half = float(student(df)) * se if df > 0 else math.nan
-    return Estimate(effect, se, df, effect - half, effect + half)

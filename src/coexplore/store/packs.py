@@ -5,7 +5,8 @@
     they came from;
     whole.… parameters and snapshots of one seed.
 
-Of runs that only served to choose a setting there are scores and nothing else.
+Of runs that only served to choose a setting there are scores and nothing else; of settings with many seeds, if wanted,
+a shorter curve beside them.
 """
 
 import json
@@ -22,30 +23,34 @@ from coexplore.settings import Json
 from coexplore.store.encoding import CURVE, encoded, with_prefix
 from coexplore.store.sealed import StoreError, seal
 
-VERSION = 2  # the first had a header for each run
-POINTS = 200  # of a packed curve: a quarter is a whole number of points, so no window's mean changes
+VERSION = 3  # the first had a header for each run, the second no short lists
+POINTS, FEWER = 200, 100  # of a packed curve: quarters and twentieths are whole numbers of points, so no mean changes
 ACCURACY, FROZEN, SCORES, SHA256, WHOLE = "accuracy", "collapsed", "scores", "sha256", "whole."
 Rows = list[tuple[Result, Tensors]]
 
 
-def pack(results: Sequence[Result], path: str | Path, scores_only: Collection[Run] = ()) -> None:
-    """Write them; of runs with a setting in `scores_only` no arrays are kept."""
+def pack(
+    results: Sequence[Result], path: str | Path, scores_only: Collection[Run] = (), brief: Collection[Run] = ()
+) -> None:
+    """Write them; of runs with a setting in `scores_only` no arrays are kept, of those in `brief` a short curve."""
     about: list[Json] = []
     tensors: Tensors = {}
     first = {min(same, key=lambda result: result.run.seed).run for same in by_setting(results).values()}
-    for rows in _alike(results, set(scores_only)):
-        whole = next((i for i, (result, row) in enumerate(rows) if result.run in first and CURVE in row), None)
+    for rows in _alike(results, set(scores_only), set(brief)):
+        first_of = (i for i, (result, row) in enumerate(rows) if result.run in first and CURVE in row)
+        whole = None if rows[0][0].setting in brief else next(first_of, None)
         kept = {} if whole is None else _whole(rows[whole][0])
         tensors |= with_prefix(f"{len(about)}.", {**_matrices(rows), **with_prefix(WHOLE, kept)})
         about.append({**_described([result for result, _ in rows]), "whole": whole})
     seal(Path(path), {"pack": VERSION, "settings": about}, tensors, {})
 
 
-def _alike(results: Sequence[Result], scores_only: set[Run]) -> list[Rows]:
+def _alike(results: Sequence[Result], scores_only: set[Run], brief: set[Run]) -> list[Rows]:
     """Those that fit into one matrix together: the same setting and engine, arrays alike, the same provenance known."""
     groups: dict[object, Rows] = {}
     for result in {(result.run, result.engine): result for result in results}.values():
-        row = _scored(result) if result.run.setting in scores_only or not result.has_curve else _row(result)
+        bare = result.setting in scores_only or not result.has_curve
+        row = _scored(result) if bare else _row(result, result.setting in brief)
         shapes = tuple((name, x.shape, x.dtype.str) for name, x in row.items())
         known = tuple(sorted(result.provenance)), _is_hash(result.provenance.get(SHA256))
         alike = (result.run.setting, result.engine, shapes, known)
@@ -53,13 +58,15 @@ def _alike(results: Sequence[Result], scores_only: set[Run]) -> list[Rows]:
     return list(groups.values())
 
 
-def _row(result: Result) -> Tensors:
+def _row(result: Result, brief: bool) -> Tensors:
     """The last firing rates, and how the accuracy went if there is one, beside the curve."""
     if not np.all(np.isfinite(result.curve)):
         raise StoreError(f"{result.run.digest[:12]}…: its curve is not finite, so it cannot be packed")
+    if brief:
+        return {CURVE: _thinned(result, FEWER), **_scored(result)}
     firing = {name: x[-1] for name, x in result.snapshots.items() if name.startswith(FIRING)}
     accuracy = {name: x for name, x in result.snapshots.items() if name == ACCURACY}
-    return {CURVE: _thinned(result), **firing, **accuracy}
+    return {CURVE: _thinned(result, POINTS), **firing, **accuracy}
 
 
 def _scored(result: Result) -> Tensors:
@@ -98,15 +105,22 @@ def _described(same: list[Result]) -> dict[str, Json]:
         if len({json.dumps(value, sort_keys=True) for value in values}) == 1:
             shared[name] = values[0]
         else:
-            each[name] = values
+            each[name] = _short(values)
     del run["seed"]
     seeds = [result.run.seed for result in same]
     return {"run": run, "engine": same[0].engine, "seeds": seeds, "shared": shared, "each": each}
 
 
-def _thinned(result: Result) -> Tensor:
+def _short(values: list[Json]) -> Json:
+    """Where most are the same, such as the second in which runs finished: each of them once, and which it is."""
+    places: dict[str, int] = {}
+    which = [places.setdefault(json.dumps(value, sort_keys=True), len(places)) for value in values]
+    return {"once": list(map(json.loads, places)), "which": which} if 2 * len(places) < len(values) else values
+
+
+def _thinned(result: Result, points: int) -> Tensor:
     """Means of neighbouring points, where all points stand for equally many updates."""
     P = len(result.curve)
-    if P % POINTS or result.run.updates % P:
+    if P % points or result.run.updates % P:
         return result.curve
-    return result.curve.reshape(POINTS, -1).mean(axis=1, dtype=np.float64).astype(np.float32)
+    return result.curve.reshape(points, -1).mean(axis=1, dtype=np.float64).astype(np.float32)

@@ -32,7 +32,7 @@ def unpack(path: Path, about: Json, tensors: Tensors) -> list[Result]:
     try:
         if isinstance(about, list):
             return _unpack_first(path, about, tensors)
-        if about["pack"] != VERSION:
+        if about["pack"] not in (2, VERSION):
             raise StoreError(f"{path}: a pack of version {str(about['pack'])[:20]!r}; this coexplore reads {VERSION}")
         parts = _parts(tensors, len(about["settings"]))
         pairs = zip(about["settings"], parts, strict=True)
@@ -112,13 +112,17 @@ def _scores(run: Run, matrices: Tensors) -> list[Scores]:
 
 
 def _provenances(stated: Json, matrices: Tensors, count: int) -> list[dict[str, Json]]:
-    each = {name: list(values) for name, values in stated["each"].items()}
+    each = {name: _listed(values) for name, values in stated["each"].items()}
     if SHA256 in matrices:
         each[SHA256] = [row.tobytes().hex() for row in matrices[SHA256]]
     if any(len(values) != count for values in each.values()):
         raise ValueError("what runs differ in must be told of each")
     shared = dict(stated["shared"])
     return [{**shared, **{name: values[i] for name, values in each.items()}} for i in range(count)]
+
+
+def _listed(values: Json) -> list[Json]:
+    return [values["once"][i] for i in values["which"]] if isinstance(values, dict) else list(values)
 
 
 class Packed:

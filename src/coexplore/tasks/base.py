@@ -50,6 +50,13 @@ class Task(Checked):
         """The mean reward of a guess; nan where nobody knows."""
         return float("nan")
 
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """Where the mean reward of a run lies: from that of a guess to the largest there is; None if nobody knows.
+
+        A run is not expected to do worse than guessing. Where one does, statistics take the smallest value seen."""
+        return None
+
 
 class OneStep(Task):
     """A task whose episodes are one state, one action and its reward. States are whatever the task makes of them."""

@@ -41,6 +41,10 @@ class Multiplexer(OneStep):
         """The mean reward of a guess."""
         return 0.0 if self.rewards == "signed" else 0.5
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.chance, 1.0
+
     def sample(self, B: int, key: Key[Array, ""]) -> Bool[Array, "B D"]:
         """B states: every bit a fair coin."""
         return jax.random.bernoulli(key, 0.5, (B, self.size))

@@ -68,6 +68,11 @@ class Labelled(OneStep):
         return -math.log(self.classes) if self.graded else 2 / self.classes - 1
 
     @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """A log-probability has no smallest value."""
+        return None if self.graded else (self.chance, 1.0)
+
+    @property
     def held_out_states(self) -> Int[Array, " n"]:
         return jnp.asarray(self.data.held_out)
 

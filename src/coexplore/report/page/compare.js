@@ -26,6 +26,9 @@ function compare() {
   return section;
 }
 
+// What the rewards of both lie within, if that is known.
+const outer = (a, b) => a && b && [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
+
 const settingOf = (label) => data.settings.find((one) => one.label === label);
 
 function usual() {
@@ -62,13 +65,13 @@ function comparison(lines, state, show) {
   const rival = lines.find((line) => line.label === against);
   const text = ({ effect, low, high }, write) => write(effect) + (missing(low) ? "" : ` [${write(low)}, ${write(high)}]`);
   const rows = lines.map((line) => {
-    const [mine, theirs] = [values(line), values(rival)];
+    const [mine, theirs, bounds] = [values(line), values(rival), outer(line.setting.bounds, rival.setting.bounds)];
     const same = line === rival;
-    return [el("span", {}, swatch(line.look), line.label), String(mine.length), text(level(mine), number),
-      same ? "" : text(difference(mine, theirs), signed), same ? "" : text(improvement(mine, theirs), number), command(line.setting.command)];
+    return [el("span", {}, swatch(line.look), line.label), String(mine.length), text(level(mine, bounds), number),
+      same ? "" : text(difference(mine, theirs, bounds), signed), same ? "" : text(improvement(mine, theirs), number), command(line.setting.command)];
   });
   const columns = ["setting", "seeds", "reward [95 %]", `difference from ${against ?? "–"}`, "probability of improvement", "again"];
   return el("div", {}, select("against", labels, Math.max(0, labels.indexOf(against)), (i) => { state.against = labels[i]; show(); }),
     table(columns, rows, { class: "stacks" }),
-    el("p", { class: "faint" }, "Intervals at 95 %: Student's and Welch's over seeds; for the probability that a run of the setting beats one of the other, Newcombe's score interval."));
+    el("p", { class: "faint" }, "Intervals at 95 % over seeds: Gaffke's, which stay within what a reward can be, or, where nobody knows that, Student's and Welch's; for the probability that a run of the setting beats one of the other, Newcombe's score interval."));
 }

@@ -10,9 +10,13 @@ function curve(setting, { label = setting.label, look, compute = false }) {
     label, look, setting,
     x: compute ? axis.map((x) => x * setting.draws) : axis,
     mean: setting.mean,
-    half: (band) => !setting.sd || band === "none" ? null : setting.sd.map((sd) => band === "sd" ? sd : setting.factor * sd),
+    band: (kind) => !setting.sd || kind === "none" ? null : kind === "interval" ? [setting.lows, setting.highs] :
+      spread(setting.mean, setting.sd),
   };
 }
+
+// One sd on either side.
+const spread = (mean, sd) => [-1, 1].map((side) => mean.map((y, i) => y + side * sd[i]));
 
 function extent(lines, window, compute) {
   const end = Math.max(0, ...lines.map(({ x }) => x.at(-1) ?? 0));
@@ -29,7 +33,7 @@ function curvesOption(lines, { band, window, compute = false }) {
     }),
     yAxis: rewardAxis(),
     tooltip: tooltip({ trigger: "axis", formatter: (items) => curveHint(items, lines, band, name) }),
-    series: lines.flatMap((line) => [...bandSeries(line, line.half(band)), lineSeries(line)]),
+    series: lines.flatMap((line) => [...bandSeries(line, line.band(band)), lineSeries(line)]),
   };
 }
 
@@ -40,22 +44,22 @@ const lineSeries = ({ label, look, x, mean }) => ({
 });
 
 // A band is an invisible line below and an area on top of it.
-function bandSeries({ label, look, x, mean }, half) {
-  if (!half) return [];
+function bandSeries({ label, look, x }, band) {
+  if (!band) return [];
   const part = (values, area) => ({
     type: "line", name: `${label} band`, data: x.map((at, i) => [at, values[i]]), stack: label, stackStrategy: "all",
     symbol: "none", lineStyle: { opacity: 0 }, silent: true, tooltip: { show: false },
     areaStyle: area ? { color: look.colour, opacity: 0.15 } : undefined,
   });
-  return [part(mean.map((y, i) => y - half[i]), false), part(half.map((h) => 2 * h), true)];
+  return [part(band[0], false), part(band[1].map((high, i) => high - band[0][i]), true)];
 }
 
 function curveHint(items, lines, band, name) {
   const at = items[0].axisValue;
   const rows = lines.filter(({ x }) => x.length).map((line) => {  // a pack keeps no curve of what only served to choose
     const i = nearest(line.x, at);
-    const half = line.half(band);
-    return [line.look.colour, line.label, number(line.mean[i]) + (half ? ` ± ${number(half[i])}` : "")];
+    const ends = line.band(band);
+    return [line.look.colour, line.label, number(line.mean[i]) + (ends ? ` [${number(ends[0][i])}, ${number(ends[1][i])}]` : "")];
   });
   return told(`${whole(Math.round(at))} ${name}`, rows);
 }
@@ -74,8 +78,6 @@ const curvesSummary = (lines) => ({
 
 const curvesPoints = (lines, compute = false) => ({
   columns: ["setting", compute ? "draws" : "episodes", "reward", "sd", "low", "high"],
-  rows: lines.flatMap(({ label, x, mean, half }) => {
-    const [sd, interval] = [half("sd"), half("interval")];
-    return x.map((at, i) => [label, at, mean[i], sd?.[i], interval && mean[i] - interval[i], interval && mean[i] + interval[i]]);
-  }),
+  rows: lines.flatMap(({ label, x, mean, setting }) =>
+    x.map((at, i) => [label, at, mean[i], setting.sd?.[i], setting.lows?.[i], setting.highs?.[i]])),
 });

@@ -67,7 +67,7 @@ function energyChart(energy, when, state, again) {
     option: () => ({
       xAxis: axis("sampling step t", { type: "value", max: steps.length - 1 }), yAxis: axis("E(h)", { type: "value", scale: true, nameGap: 44 }),
       tooltip: tooltip({ trigger: "axis", formatter: (items) => told(`step ${items[0].axisValue}`, [[colour(), "mean ± sd", `${number(mean[items[0].axisValue])} ± ${number(sd[items[0].axisValue])}`]]) }),
-      series: [...bandSeries(line(), sd), lineSeries(line()), ...paths.map((path, i) => ({
+      series: [...bandSeries(line(), spread(mean, sd)), lineSeries(line()), ...paths.map((path, i) => ({
         type: "line", name: `single path ${i + 1}`, data: path.map((e, t) => [t, e]), symbol: "none",
         lineStyle: { color: theme.colour("faint"), width: 1, type: DASHES[i % 4] },
       }))],

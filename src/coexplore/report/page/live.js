@@ -9,11 +9,11 @@ function live() {
   const failures = el("ul", {});
   let news = { running: [] };
   const lines = () => news.running.map((one, i) => ({
-    label: one.label, look: looks(news.running.map((other) => other.rule))[i], x: one.points.map(([x]) => x), mean: one.points.map(([, y]) => y), half: () => null, one,
+    label: one.label, look: looks(news.running.map((other) => other.rule))[i], x: one.points.map(([x]) => x), mean: one.points.map(([, y]) => y), band: () => null, one,
   })).filter((each) => each.x.length);
   const chart = new Chart({
     name: "live", label: () => `Runs under way: ${news.running.length}`,
-    option: () => ({ ...curvesOption(lines().length ? lines() : [{ x: [1], mean: [null], half: () => null, label: "", look: looks([null])[0] }], { band: "none", window: "all" }), ...whenLive(news) }),
+    option: () => ({ ...curvesOption(lines().length ? lines() : [{ x: [1], mean: [null], band: () => null, label: "", look: looks([null])[0] }], { band: "none", window: "all" }), ...whenLive(news) }),
     summary: () => ({ columns: ["run", "episodes done", "of", "reward now"], rows: lines().map(({ label, one, mean: y }) => [label, whole(one.done), whole(one.episodes), number(y.at(-1))]) }),
     points: () => ({ columns: ["run", "episodes", "reward"], rows: lines().flatMap(({ label, x, mean: y }) => x.map((at, i) => [label, at, y[i]])) }),
   });

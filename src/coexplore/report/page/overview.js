@@ -1,6 +1,6 @@
 // What was run, and what became of the paper's claims.
 
-const WORDS = ["holds", "fails", "undecided", "not run"];
+const WORDS = ["holds", "fails", "tie", "undecided", "not run"];
 
 function overview() {
   return el("section", { id: "overview", "aria-labelledby": "overview-title" },
@@ -21,7 +21,7 @@ function facts() {
   return el("div", {},
     el("div", { class: "facts" }, shown.map(([name, value, note]) =>
       el("div", { class: "fact" }, el("b", {}, value), el("span", {}, name), el("small", {}, note)))),
-    el("p", { class: "faint" }, `Store ${about.store}; engines: ${engines || "none yet"}; ${about.machines.join("; ") || "no machine named"}${finished}. Claims are judged by runs of ${whole(about.judged)} episodes.`));
+    el("p", { class: "faint" }, `Store ${about.store}; engines: ${engines || "none yet"}; ${about.machines.join("; ") || "no machine named"}${finished}. Claims are judged by runs of ${whole(about.judged)} episodes.${about.left_out ? ` ${whole(about.left_out)} runs with seeds of another kind are left out: never are seeds that were looked at mixed with those that were not.` : ""}`));
 }
 
 function problems() {
@@ -44,7 +44,7 @@ function verdicts() {
     return made;
   });
   show();
-  const columns = ["claim", "what the paper says, what was found, and how to see it again", "verdict", "effect [95 %]", "seeds", "figure"];
+  const columns = ["claim", "what the paper says, what was found, and how to see it again", "verdict", "effect [95 %]", "seeds", "five seeds name it", "figure"];
   return el("div", {}, el("h2", {}, "What the paper says, and what was found"),
     el("div", { class: "legend", role: "group", "aria-label": "Verdicts shown" }, filters),
     el("table", { class: "claims" },
@@ -58,8 +58,13 @@ function claimRow(one) {
   return el("tr", { id: `claim-${one.id}` },
     el("th", { scope: "row" }, one.id),
     el("td", { class: "says" }, one.claim, el("small", {}, one.sentence), command(one.command), el("details", {}, el("summary", {}, "criterion"), one.criterion)),
-    el("td", {}, el("span", { class: `verdict ${one.verdict.replace(" ", "-")}` }, one.verdict)),
+    el("td", { class: "words" }, word(one.verdict),
+      one.without_ties && one.without_ties !== one.verdict ? el("small", {}, `without ties: ${one.without_ties}`) : null,
+      one.signed ? el("small", {}, "signed signals: ", word(one.signed)) : null),
     el("td", { class: "effect", "data-label": effect && "effect" }, effect),
     el("td", { "data-label": one.seeds ? "seeds" : null }, one.seeds ? String(one.seeds) : ""),
+    el("td", { "data-label": missing(one.named) ? null : "five seeds name the winner" }, missing(one.named) ? "" : one.named.toFixed(2)),
     el("td", {}, link));
 }
+
+const word = (text) => el("span", { class: `verdict ${text.replace(" ", "-")}` }, text);
