@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized
+from coexplore.results.choosing import ranked
 from coexplore.results.stats import Estimate, difference, kendall, level
 from coexplore.run import Result, Run, labels
 
@@ -62,8 +63,9 @@ class Evidence:
         """
         groups = [self.results(run) for run in candidates]
         half = min(map(len, groups)) // 2 if min(map(len, groups)) >= ENOUGH_TO_SPLIT else None
-        chosen = max(range(len(groups)), key=lambda i: float(np.mean([r.reward for r in groups[i][:half]])))
-        return candidates[chosen], groups[chosen][half:] if len(groups) > 1 else groups[chosen]
+        trained = dict(zip(candidates, groups, strict=True))
+        chosen = ranked(candidates, {run: same[:half] for run, same in trained.items()})[0]
+        return chosen, trained[chosen][half:] if len(groups) > 1 else trained[chosen]
 
     def level(self, setting: Run, measure: Measure) -> Estimate:
         return level(self.values(self.results(setting), measure))
