@@ -27,6 +27,11 @@ class Coin:
         return 1.0 if u < p else 0.0
 
 
+def sent(h, signals):
+    """What a binary unit tells others."""
+    return 2 * h - 1 if signals == "signed" else h
+
+
 # One episode of one layer: what it sends up, and its eligibility (the update's direction for a signal of 1) -----------
 
 
@@ -41,7 +46,7 @@ def reinforce(params, s, drawn, coin, kappa):
     return h, {"W": np.outer(s, z), "b": z}
 
 
-def algorithm_1(params, s, drawn, coin, c, T):
+def algorithm_1(params, s, drawn, coin, c, T, signals):
     """Algorithm 1, synchronous."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
@@ -49,12 +54,13 @@ def algorithm_1(params, s, drawn, coin, c, T):
     for t in range(1, T + 1):
         new = np.zeros(N)
         for i in range(N):
-            new[i] = coin(sigma(c * (W_rec[:, i] @ h) + W[:, i] @ s + b[i]), drawn["u"][t, i], drawn["H"][t, i])
+            p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
+            new[i] = coin(p, drawn["u"][t, i], drawn["H"][t, i])
         h = new
-    return h, hebbian(h, s, c)
+    return h, hebbian(h, s, c, signals)
 
 
-def algorithm_1_one_by_one(params, s, drawn, coin, c, T):
+def algorithm_1_one_by_one(params, s, drawn, coin, c, T, signals):
     """Algorithm 1 with Gibbs sampling: in a step N single units, chosen at random, are drawn anew."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
@@ -62,22 +68,23 @@ def algorithm_1_one_by_one(params, s, drawn, coin, c, T):
     for t in range(1, T + 1):
         for n in range(N):
             i = drawn["unit"][t - 1, n]
-            p = sigma(c * (W_rec[:, i] @ h) + W[:, i] @ s + b[i])
+            p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
             h[i] = coin(p, drawn["u"][t, n], drawn["bits"][t - 1, n])
-    return h, hebbian(h, s, c)
+    return h, hebbian(h, s, c, signals)
 
 
-def hebbian(h, s, c):
+def hebbian(h, s, c, signals):
     N = len(h)
     W_rec = np.zeros((N, N))
     for i in range(N):
         for j in range(N):
             if i != j:
-                W_rec[j, i] = c * h[i] * h[j]
+                pair = h[i] * h[j] if signals == "binary" else 0.5 * (2 * h[i] - 1) * (2 * h[j] - 1)
+                W_rec[j, i] = c * pair
     return {"W_rec": W_rec, "W": np.outer(s, h), "b": h.copy()}
 
 
-def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa):
+def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals):
     """Algorithm 2, with its eligibility traces."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
@@ -86,57 +93,59 @@ def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa):
     for t in range(1, T + 1):
         new = np.zeros(N)
         for i in range(N):
-            p = sigma(c * (W_rec[:, i] @ h) + W[:, i] @ s + b[i])
+            p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
             new[i] = coin(p, drawn["u"][t, i], drawn["H"][t, i])
-            z_rec[:, i] = lambda_ * z_rec[:, i] + (new[i] - kappa * p) * h
+            z_rec[:, i] = lambda_ * z_rec[:, i] + (new[i] - kappa * p) * sent(h, signals)
             z[i] = lambda_ * z[i] + (new[i] - kappa * p)
         h = new
     return h, {"W_rec": c * z_rec, "W": np.outer(s, z), "b": z}
 
 
-def negative_phase(box, params, s, drawn, coin, c, T, kappa):
+def negative_phase(box, params, s, drawn, coin, c, T, signals, kappa):
     """Algorithm 1 with a negative phase: the means over M further chains are subtracted."""
-    h, eligibility = box(params, s, drawn, coin, c, T)
+    h, eligibility = box(params, s, drawn, coin, c, T, signals)
     chains = drawn.get("negative", [])
     for further in chains:
-        _, mean = box(params, s, further, coin, c, T)
+        _, mean = box(params, s, further, coin, c, T, signals)
         eligibility = {name: z - kappa * mean[name] / len(chains) for name, z in eligibility.items()}
     return h, eligibility
 
 
-# Rules that need the layer above: eligibilities of all hidden layers, from what the whole network drew ----------------
+# Rules that need the layer above: eligibilities of all hidden layers, from what the whole network drew; `step` is how
+# much what a unit sends differs between 0 and 1: 2 where signals are signed -------------------------------------------
 
 
-def straight_through(layers, inputs, hs, ps, rules):
+def straight_through(layers, inputs, hs, ps, rules, step):
     """g from the top down; it passes a drawn bit as p(1 − p), or as 1 for the identity version."""
     found = []
-    g = layers[-1]["W"] @ (hs[-1] - ps[-1])
+    g = step * layers[-1]["W"] @ (hs[-1] - ps[-1])
     for layer, x, p, rule in reversed(list(zip(layers[:-1], inputs, ps, rules, strict=False))):
         e = g * p * (1 - p) if rule["slope"] == "sigmoid" else g
         found.insert(0, {"W": np.outer(x, e), "b": e})
-        g = layer["W"] @ e
+        g = step * layer["W"] @ e
     return found
 
 
-def weight_max(layers, inputs, hs, ps, rules):
+def weight_max(layers, inputs, hs, ps, rules, step):
     """R_i = 2 Σ_j w_ij H_i (a_j − p_j) R_j, and REINFORCE with it."""
     found, R = [], np.ones(1)
     for k in reversed(range(len(layers) - 1)):
         above, N = layers[k + 1], len(hs[k])
         mine = np.zeros(N)
         for i in range(N):
-            mine[i] = 2 * sum(above["W"][i, j] * hs[k][i] * (hs[k + 1][j] - ps[k + 1][j]) * R[j] for j in range(len(R)))
+            errors = [above["W"][i, j] * hs[k][i] * (hs[k + 1][j] - ps[k + 1][j]) * R[j] for j in range(len(R))]
+            mine[i] = 2 * step * sum(errors)
         R = mine
         z = R * (hs[k] - ps[k])
         found.insert(0, {"W": np.outer(inputs[k], z), "b": z})
     return found
 
 
-def unbiased_weight_max(layers, inputs, hs, ps, rules):
+def unbiased_weight_max(layers, inputs, hs, ps, rules, step):
     """R_i = H_i (1 − Π_j P(a_j | H, H_i = 0) / P(a_j | H)); or the whole product with (H_i − p_i) averaged over H_i."""
 
     def likelihood(k, h):
-        p = sigma(layers[k + 1]["W"].T @ h + layers[k + 1]["b"])
+        p = sigma(layers[k + 1]["W"].T @ sent(h, "signed" if step == 2 else "binary") + layers[k + 1]["b"])
         return np.prod(np.where(hs[k + 1] == 1, p, 1 - p))
 
     found = []
@@ -189,7 +198,7 @@ ACTIVATIONS = {
 }
 
 
-def backprop(layers, inputs, hs, ps, rules):
+def backprop(layers, inputs, hs, ps, rules, step):
     """Errors from the top down, each times the slope of the unit that they pass."""
     found, g = [], layers[-1]["W"] @ (hs[-1] - ps[-1])
     for layer, x, rule in reversed(list(zip(layers[:-1], inputs, rules, strict=False))):
@@ -246,9 +255,10 @@ def layer_of(rule, numbers):
             None,
         )
     if rule["name"] == "recurrent":
-        return lambda *a: algorithm_2(*a, numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa)
+        given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"]]
+        return lambda *a: algorithm_2(*a, *given)
     box = algorithm_1 if rule["sampler"] == "synchronous" else algorithm_1_one_by_one
-    return lambda *a: negative_phase(box, *a, numbers["coupling"], rule["steps"], kappa)
+    return lambda *a: negative_phase(box, *a, numbers["coupling"], rule["steps"], rule["chain_signals"], kappa)
 
 
 OUTPUT = {"name": "reinforce", "centring": "both"}
@@ -256,26 +266,29 @@ OUTPUT = {"name": "reinforce", "centring": "both"}
 
 def gradient(run, numbers, params, draws, coin):
     """The mean over the batch of the update direction of each layer, then of the critic (or None)."""
-    task = run["task"]
+    task, sending = run["task"], run["signals"]
     rules = [*numbers["rules"], OUTPUT]
     total, B = None, len(draws["s"])
     for e in range(B):
         s = np.asarray(draws["s"][e], float)
-        x, hs, eligibilities = s, [], []
+        x, hs, inputs, eligibilities = s, [], [s], []
         for rule, layer, drawn in zip(rules, params["layers"], draws["layers"], strict=True):
             mine = {name: value[e] for name, value in drawn.items() if name != "negative"}
             if "negative" in drawn:
                 chains = len(drawn["negative"]["u"]) // B
                 mine["negative"] = [{k: v[m * B + e] for k, v in drawn["negative"].items()} for m in range(chains)]
-            x, eligibility = layer_of(rule, rule)(layer, x, mine, coin)
+            h, eligibility = layer_of(rule, rule)(layer, x, mine, coin)
             eligibilities.append(eligibility)
-            hs.append(x)
+            hs.append(h)
+            x = h if rule["name"] in ("backprop", "map-prop") else sent(h, sending)
+            inputs.append(x)
         if rules[0]["name"] in BACKWARD:
-            ps = [sigma(layer["W"].T @ i + layer["b"]) for layer, i in zip(params["layers"], [s, *hs], strict=False)]
-            eligibilities[:-1] = BACKWARD[rules[0]["name"]](params["layers"], [s, *hs], hs, ps, rules)
+            ps = [sigma(layer["W"].T @ i + layer["b"]) for layer, i in zip(params["layers"], inputs, strict=False)]
+            step = 2 if sending == "signed" else 1
+            eligibilities[:-1] = BACKWARD[rules[0]["name"]](params["layers"], inputs, hs, ps, rules, step)
         if rules[0]["name"] == "map-prop":
             eligibilities = map_propagation(params["layers"], s, hs[-1], hs[:-1], rules[:-1])
-        r = multiplexer_reward(s, x[0], task["bits"], task["rewards"] == "signed")
+        r = multiplexer_reward(s, hs[-1][0], task["bits"], task["rewards"] == "signed")
         assert r == draws["r"][e]
         v, critic_gradient = 0.0, None
         if params["critic"] is not None:

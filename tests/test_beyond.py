@@ -31,7 +31,7 @@ def made_up(run):
 def results():
     runs = tuning_runs(DIGITS)
     best = chosen(DIGITS, map(made_up, runs))
-    return [made_up(run) for run in dict.fromkeys([*runs, *final(best, SEEDS)])]
+    return [made_up(run) for run in dict.fromkeys([*runs, *final(best, range(SEEDS))])]
 
 
 def test_every_rule_is_trained_with_both_rewards_alike_but_for_the_rate():

@@ -166,7 +166,7 @@ def test_it_learns_a_task_whose_optimum_is_known(rule):
         params, moments = carry
         s_key, act_key = jax.random.split(key)
         s = jnp.where(jax.random.bernoulli(s_key, 0.5, (16, 1)), 1.0, -1.0)
-        activities = network.act(net.laws, params, s, act_key)
+        activities = network.act(net.actor, params, s, act_key)
         r = jnp.where((network.action(net, activities) == 1) == (s[:, 0] > 0), 1.0, -1.0)
         credit = network.learn(net, params, s, activities, r)
         with jax.numpy_dtype_promotion("standard"):

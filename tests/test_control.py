@@ -81,7 +81,7 @@ def values_by_hand(run, params, s):
 
 
 def acted(net, params, s, key):
-    activities = network.act(net.laws, params, s, key)
+    activities = network.act(net.actor, params, s, key)
     return network.eligibility(net, params, s, activities), network.action(net, activities)[0]
 
 
@@ -348,7 +348,7 @@ def test_map_propagation_relaxes_before_its_eligibility_is_taken():
     """With the action clamped the relaxed activity differs from the drawn one, and so does what it is credited with."""
     run = Run(rule=MapProp(), task=Control(env="probe/both-v0"), hidden=(4,), critic=None)
     net, params, s = run.network, run.init(), jnp.ones((1, 1))
-    activities = network.act(net.laws, params, s, jax.random.key(0))
+    activities = network.act(net.actor, params, s, jax.random.key(0))
     mine = network.eligibility(net, params, s, activities)
     unmoved = net.rules[0].credit(params.layers[0], s, activities[0], network.Feedback(jnp.ones((1, 1))))
     assert np.abs(np.asarray(mine.layers[0].W) - np.asarray(unmoved.W)).max() > 1e-3

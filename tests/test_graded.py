@@ -134,7 +134,7 @@ def given(rules, sizes, seed=0, n=5):
     x, y = jnp.asarray(rng.normal(size=(n, sizes[0]))), jnp.asarray(rng.integers(0, sizes[-1] + 1, n))
     net, params = Network(rules, Softmax(), None), Params(layers, None)
     bits = jax.nn.one_hot(y, sizes[-1] + 1, dtype=x.dtype)[:, 1:]
-    *hidden, _ = network.act(net.laws, params, x, jax.random.key(seed))
+    *hidden, _ = network.act(net.actor, params, x, jax.random.key(seed))
     return net, params, x, (*hidden, Activity(bits, bits[None]))
 
 

@@ -166,17 +166,20 @@ def test_time_left_goes_by_the_setting_then_by_the_rule(tmp_path):
     assert Costs([]).left([same], {}, 1) is None
 
 
-def test_the_energy_is_that_of_the_chain_the_rule_runs(tmp_path):
-    run = Run(rule=Boltzmann(steps=3, coupling=0.5), task=Multiplexer(bits=1), hidden=(4,), episodes=1600)
-    (result,) = study([run], engine="cpu", progress=False, store=tmp_path).results
+@pytest.mark.parametrize("signals", ["binary", "signed"])
+def test_the_energy_is_that_of_the_chain_the_rule_runs(tmp_path, signals):
+    rule = Boltzmann(steps=3, coupling=0.5, chain_signals=signals)
+    run = Run(rule=rule, task=Multiplexer(bits=1), hidden=(4,), episodes=1600)
+    (result,) = study([run], progress=False, store=tmp_path).results
     params = result.params.layers[0]
     x = run.task.observe(run.task.sample(6, jax.random.key(2)))
-    drawn = Synchronous(0.5, 3).explore(jax.tree.map(jax.numpy.asarray, params), x, jax.random.key(3))
+    drawn = Synchronous(0.5, 3, signals).explore(jax.tree.map(jax.numpy.asarray, params), x, jax.random.key(3))
     d = np.asarray(x) @ params.W + params.b
-    H = path(d, 0.5, params.W_rec, 3, np.asarray(drawn.draws))
+    H = path(d, 0.5, params.W_rec, np.asarray(drawn.draws), signals)
     np.testing.assert_array_equal(np.stack(H), drawn.H)
-    h, (E,) = H[-1][0], energy(H[-1][:1], d[:1], 0.5, params.W_rec)
-    pairs = sum(params.W_rec[i, j] * h[i] * h[j] for i in range(4) for j in range(i))
+    h, (E,) = H[-1][0], energy(H[-1][:1], d[:1], 0.5, params.W_rec, signals)
+    s, share = (2 * h - 1, 0.5) if signals == "signed" else (h, 1.0)
+    pairs = share * sum(params.W_rec[i, j] * s[i] * s[j] for i in range(4) for j in range(i))
     assert pytest.approx(-(d[0] @ h + 0.5 * pairs), rel=1e-5) == E
     found = energies(result)
     assert len(found["inputs"]) == len(found["before"]) == len(found["after"]) == 4

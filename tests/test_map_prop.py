@@ -28,7 +28,7 @@ def map_case(rules, hidden, seed=0, n=6, D=3):
     layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
     x = jnp.asarray(rng.normal(size=(n, D)))
     net, params = Network(rules, Bernoulli(), None), Params(layers, None)
-    return net, params, x, network.act(net.laws, params, x, jax.random.key(seed))
+    return net, params, x, network.act(net.actor, params, x, jax.random.key(seed))
 
 
 def log_joint(net, params, x, activities):

@@ -84,6 +84,19 @@ ONE_UPDATE = {
     "six bits": small(Reinforce(), task=Multiplexer(bits=6), batch=4),
     "tanh critic": small(Boltzmann(steps=2), critic=Critic(activation="tanh", width=5)),
     "no critic": small(Boltzmann(steps=2), critic=None),
+    "signed reinforce": small(Reinforce(), N=(7, 5), signals="signed"),
+    "signed ste": small(StraightThrough(), N=(7, 5), signals="signed"),
+    "signed weight-max": small(WeightMax(), N=(7, 5), signals="signed"),
+    "signed unbiased-weight-max": small(UnbiasedWeightMax(), N=(7, 5), signals="signed"),
+    "signed expected weight-max": small(UnbiasedWeightMax(expected=True), N=(7, 5), signals="signed"),
+    "signed boltzmann": small(Boltzmann(steps=2), N=(6, 4), signals="signed"),
+    "signed chain of boltzmann": small(Boltzmann(steps=3, chain_signals="signed"), N=(6, 4), signals="signed"),
+    "signed chain, negative phase": small(
+        Boltzmann(steps=2, centring="both", chains=2, chain_signals="signed", sampler="one-by-one"), N=4, batch=5
+    ),
+    "signed chain of recurrent": small(Recurrent(steps=3, chain_signals="signed"), N=(6, 4), signals="signed"),
+    "W_rec at a rate of its own": small((Boltzmann(recurrent_rate=0.3), Recurrent(recurrent_rate=2.5)), N=(5, 4)),
+    "fan-in": small(Reinforce(), N=(7, 5), rate_scaling="fan-in"),
     "rates of its own": small(Reinforce(), learning_rate=(0.01, 0.002, 0.03)),
 }
 TWENTY_UPDATES = {

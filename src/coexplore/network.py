@@ -19,22 +19,43 @@ from coexplore.rules import Feedback, Rule
 from coexplore.rules.base import odds
 from coexplore.rules.laws import AbstractActivity, Law, Output
 from coexplore.tasks.base import OneStep
-from coexplore.units import drive, outer
+from coexplore.units import drive, outer, sent
 
 Activities = tuple[AbstractActivity, ...]
 
 
+class Actor(eqx.Module):
+    """What acts: how each layer draws, the output last, and what binary units send up: H, or 2H − 1 if signed."""
+
+    laws: tuple[Law, ...]
+    signals: str = eqx.field(default="binary", static=True)
+
+    def sends(self, law: Law, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """What the next layer hears of a layer of this law that drew h."""
+        return sent(h, self.signals) if law.binary else h
+
+    def heard(self, s: Float[Array, "B D"], activities: Activities) -> tuple[Any, ...]:
+        """What each layer hears: the observation, then what the layer below it sends."""
+        return (s, *(self.sends(law, activity.h) for law, activity in zip(self.laws, activities[:-1], strict=False)))
+
+    def felt(self, law: Law, feedback: Feedback) -> Feedback:
+        """The feedback as a layer of this law can use it: `above` a function of what it drew, not of what it sent."""
+        if self.signals == "binary" or not law.binary:
+            return feedback
+        return dataclasses.replace(feedback, above=feedback.above.of_bits())
+
+
 class Network(eqx.Module):
-    """The rules of the hidden layers, what draws the action, and the critic, if there is one."""
+    """The rules of the hidden layers, what draws the action, the critic, if there is one, and what is sent up."""
 
     rules: tuple[Rule, ...]
     output: Output
     critic: Critic | None
+    signals: str = eqx.field(default="binary", static=True)
 
     @property
-    def laws(self) -> tuple[Law, ...]:
-        """How each layer draws, the output last."""
-        return (*(rule.law for rule in self.rules), self.output)
+    def actor(self) -> Actor:
+        return Actor((*(rule.law for rule in self.rules), self.output), self.signals)
 
 
 class Params(eqx.Module):
@@ -52,18 +73,18 @@ def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, "
 def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Params:
     """Parameters before learning; `sizes` are those of the observation, the hidden layers and the output."""
     *layer_keys, critic_key = jax.random.split(key, len(sizes))
-    shapes = zip(network.laws, sizes[:-1], sizes[1:], layer_keys, strict=True)
+    shapes = zip(network.actor.laws, sizes[:-1], sizes[1:], layer_keys, strict=True)
     of_critic = network.critic.init(sizes[0], critic_key) if network.critic else None
     return Params(tuple(law.init(D, N, layer_key) for law, D, N, layer_key in shapes), of_critic)
 
 
-def act(laws: tuple[Law, ...], params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Activities:
-    """Draw layer after layer, each from what the one below it drew; the last draw is the action."""
+def act(actor: Actor, params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Activities:
+    """Draw layer after layer, each from what the one below it sends; the last draw is the action."""
     activities, x = [], s
-    keys = jax.random.split(key, len(laws))
-    for law, p, layer_key in zip(laws, params.layers, keys, strict=True):
+    keys = jax.random.split(key, len(actor.laws))
+    for law, p, layer_key in zip(actor.laws, params.layers, keys, strict=True):
         activities.append(law.explore(p, x, layer_key))
-        x = activities[-1].h
+        x = actor.sends(law, activities[-1].h)
     return tuple(activities)
 
 
@@ -74,7 +95,8 @@ def action(network: Network, activities: Activities) -> Array:
 
 def relax(network: Network, params: Params, s: Float[Array, "B D"], activities: Activities) -> Activities:
     """Where laws ask for it (MAP propagation), move h uphill on log Pr(H, A | S), A fixed, all layers at once."""
-    laws, steps = network.laws, [law.relax_steps for law in network.laws]
+    actor = network.actor
+    laws, steps = actor.laws, [law.relax_steps for law in actor.laws]
     if not any(steps):
         return activities
 
@@ -83,11 +105,11 @@ def relax(network: Network, params: Params, s: Float[Array, "B D"], activities: 
         settled, x = [], s
         for law, p, activity, h in zip(laws, params.layers, activities, hs, strict=True):
             settled.append(dataclasses.replace(activity, h=law.settled(p, x, h)))
-            x = settled[-1].h
+            x = actor.sends(law, settled[-1].h)
         return tuple(settled)
 
     def step(t: Any, hs: tuple[Any, ...]) -> tuple[Any, ...]:
-        slopes = jax.grad(lambda hs: _log_joint(network, params, s, moved(hs)))(hs)
+        slopes = jax.grad(lambda hs: _log_joint(actor, params, s, moved(hs)))(hs)
         return tuple(
             h + jnp.where(t < T, law.relax_rate, 0.0) * slope if T else h
             for law, T, h, slope in zip(laws, steps, hs, slopes, strict=True)
@@ -96,23 +118,25 @@ def relax(network: Network, params: Params, s: Float[Array, "B D"], activities: 
     return moved(jax.lax.fori_loop(0, max(steps), step, tuple(activity.h for activity in activities)))
 
 
-def _log_joint(network: Network, params: Params, s: Float[Array, "B D"], activities: Activities) -> Float[Array, ""]:
+def _log_joint(actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities) -> Float[Array, ""]:
     """log Pr(H, A | S), summed over the batch."""
-    seen = zip(network.laws, params.layers, _inputs(s, activities), activities, strict=True)
+    seen = zip(actor.laws, params.layers, actor.heard(s, activities), activities, strict=True)
     return jnp.sum(sum(law.log_probability(p, drive(p, x), activity) for law, p, x, activity in seen))
 
 
 def outcome(
-    task: OneStep, output: Output, params: Params, state: Any, activities: Activities
+    task: OneStep, actor: Actor, params: Params, state: Any, activities: Activities
 ) -> tuple[Activities, Float[Array, " B"]]:
     """What happened, and its reward R(S, A). Where the task grades, the right answer stands for A, R = log P(A | H)."""
+    *_, below, output = actor.laws
+    assert isinstance(output, Output)
     if not task.graded:
         return activities, task.reward(state, output.action(activities[-1].h))
     *hidden, last = activities
     bits = jax.nn.one_hot(task.answer(state), task.outputs + 1, dtype=last.h.dtype)[:, 1:]
     given = dataclasses.replace(last, h=bits)
     p = params.layers[-1]
-    return (*hidden, given), output.log_probability(p, drive(p, hidden[-1].h), given)
+    return (*hidden, given), output.log_probability(p, drive(p, actor.sends(below, hidden[-1].h)), given)
 
 
 def learn(
@@ -150,18 +174,14 @@ def _credits(
     graded: bool = False,
 ) -> tuple[Any, ...]:
     """The credit of each layer for its signal; messages come down from the output."""
-    *hidden, (top_params, top_x, top) = zip(params.layers, _inputs(s, activities), activities, strict=True)
+    actor = network.actor
+    *hidden, (top_params, top_x, top) = zip(params.layers, actor.heard(s, activities), activities, strict=True)
     above, layers = odds(network.output, top_params, top), list(zip(network.rules, hidden, strict=True))
     credits = []
     for i, (rule, (p, x, activity)) in enumerate(layers):
         feedback = Feedback(signals[i][:, None], above, graded)
         for upper, seen in reversed(layers[i + 1 :]):
-            feedback = upper.below(*seen, feedback)
-        credits.append(rule.credit(p, x, activity, feedback))
+            feedback = upper.below(*seen, actor.felt(upper.law, feedback))
+        credits.append(rule.credit(p, x, activity, actor.felt(rule.law, feedback)))
     score = network.output.score(drive(top_params, top_x), top.h, signals[-1][:, None])
     return (*credits, outer(top_x, score))
-
-
-def _inputs(s: Float[Array, "B D"], activities: Activities) -> tuple[Any, ...]:
-    """What each layer hears: the observation, then what the layer below it sends."""
-    return (s, *(activity.h for activity in activities[:-1]))

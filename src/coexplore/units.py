@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+SIGNALS = ("binary", "signed")
+
 
 def probability(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Pr(H = 1) = σ(x)."""
@@ -21,6 +23,11 @@ def draw(p: Float[Array, "*shape"], u: Float[Array, "*shape"]) -> Float[Array, "
 def log_probability(h: Float[Array, "*shape"], x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """log Pr(H = h) = h·x − log(1 + eˣ)."""
     return h * x - jax.nn.softplus(x)
+
+
+def sent(h: Float[Array, "*shape"], signals: str) -> Float[Array, "*shape"]:
+    """What binary units tell others: H, or 2H − 1 where signals are signed."""
+    return 2 * h - 1 if signals == "signed" else h
 
 
 class Affine(eqx.Module):

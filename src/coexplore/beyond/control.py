@@ -162,8 +162,8 @@ def _score(results: Iterable[Result]) -> float:
     return float(np.mean(scores)) if scores else -np.inf
 
 
-def final(best: Iterable[Run], seeds: int) -> list[Run]:
-    return [run for setting in best for run in grid(setting, seed=range(seeds))]
+def final(best: Iterable[Run], seeds: range) -> list[Run]:
+    return [run for setting in best for run in grid(setting, seed=seeds)]
 
 
 def rows(comparison: Comparison, results: Iterable[Result]) -> dict[str, list[Row]]:

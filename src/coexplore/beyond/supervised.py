@@ -77,8 +77,8 @@ def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
     return best
 
 
-def final(best: Iterable[Run], seeds: int) -> list[Run]:
-    return [run for setting in best for run in grid(setting, seed=range(seeds))]
+def final(best: Iterable[Run], seeds: range) -> list[Run]:
+    return [run for setting in best for run in grid(setting, seed=seeds)]
 
 
 def rows(comparison: Comparison, results: Iterable[Result]) -> list[Row]:

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from coexplore.beyond import control, supervised
-from coexplore.cli.parser import STORE, Parser, folder
+from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import train_all
 from coexplore.run import Result
 from coexplore.settings import refusal
@@ -17,7 +17,9 @@ HOMES = {name: home for home in (supervised, control) for name in home.COMPARISO
 def beyond_command(words: list[str]) -> int:
     parser = Parser("beyond", f"Train every rule, choose its settings, compare. Comparisons: {', '.join(HOMES)}.")
     parser.add_argument("comparison", nargs="*", help=f"some of {', '.join(HOMES)}; all if none is named")
-    parser.add_argument("--seeds", metavar="COUNT", help="seeds 0 to COUNT − 1 in the end; 10 if not given")
+    parser.add_argument(
+        "--seeds", metavar=SEEDS, help="seeds 0 to COUNT − 1, or FIRST to LAST, in the end; 10 if not given"
+    )
     parser.training()
     parser.add_argument("--store", default=STORE, metavar="DIR", help=f"where runs are kept; {STORE} if not given")
     parser.add_argument(
@@ -46,7 +48,7 @@ def _train(home: ModuleType, name: str, options: dict[str, Any], store: Path) ->
         if first is None:
             return None
         tuned = first.results
-    final = home.final(home.chosen(comparison, tuned), options["seeds"] or home.SEEDS)
+    final = home.final(home.chosen(comparison, tuned), options["seeds"] or range(home.SEEDS))
     rest = train_all(final, options, store)
     return rest and list({result.run: result for result in (*tuned, *rest.results)}.values())
 

@@ -10,7 +10,9 @@ from coexplore.settings import FieldError, refusal
 from coexplore.study import MOMENTS
 
 STORE = "runs"
-LEAST = {"threads": 1, "seeds": 1, "episodes": 1, "snapshots": 0}
+MOST_SEED = 2**32 - 1
+LEAST = {"threads": 1, "episodes": 1, "snapshots": 0}
+SEEDS = "COUNT|FIRST-LAST"
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,6 +45,8 @@ class Parser(argparse.ArgumentParser):
         for name, least in LEAST.items():
             if isinstance(options.get(name), str):
                 options[name] = whole(name, options[name], least)
+        if isinstance(options.get("seeds"), str):
+            options["seeds"] = seeds("seeds", options["seeds"])
         return options
 
 
@@ -50,6 +54,15 @@ def whole(name: str, text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise refusal(name, text, f"a whole number of at least {least}")
     return int(text)
+
+
+def seeds(name: str, text: str) -> range:
+    """5 means 0 to 4; 1000-1199 means what it says."""
+    first, dash, last = text.partition("-")
+    ends = (first, last) if dash else ("1", first)
+    if not all(end.isdecimal() for end in ends) or int(ends[0]) > int(ends[1]) or int(ends[1]) > MOST_SEED:
+        raise refusal(name, text, f"how many, as 5, or from which to which, as 1000-1199; at most {MOST_SEED}")
+    return range(int(first), int(last) + 1) if dash else range(int(first))
 
 
 def folder(name: str, path: str) -> Path:

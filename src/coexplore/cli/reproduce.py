@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from coexplore.cli.parser import STORE, Parser, folder
+from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import chosen_results, train_all
 from coexplore.cli.tables import console
 from coexplore.paper.claims import CLAIMS, verdicts
@@ -55,7 +55,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--scale", default="paper", help="paper: 4e6 episodes (depth: 1e6), 5 seeds | quick: a tenth of the episodes"
     )
-    parser.add_argument("--seeds", metavar="COUNT", help="seeds 0 to COUNT − 1 instead of the scale's number")
+    about = "seeds 0 to COUNT − 1, or FIRST to LAST, instead of the scale's number"
+    parser.add_argument("--seeds", metavar=SEEDS, help=about)
     parser.training()
     parser.add_argument("--store", default=STORE, metavar="DIR", help=f"where runs are kept; {STORE} if not given")
     parser.add_argument(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coexplore import engines, rules
-from coexplore.cli.parser import Parser, folder
+from coexplore.cli.parser import SEEDS, Parser, folder
 from coexplore.cli.results import train_all
 from coexplore.cli.tables import console, described, result_table
 from coexplore.rules import Rule
@@ -68,7 +68,7 @@ def _parser(names: list[str], specs: Names, first: bool = False) -> Parser:
         bare = "*" if isinstance(spec.one if isinstance(spec, EachLayer) else spec, Switch) else "+"  # alone: yes
         parser.add_argument(f"--{dashed(name)}", nargs=bare, metavar="VALUE", help=about, dest=name)
     parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
-    parser.add_argument("--seeds", metavar="COUNT", help="train seeds 0 to COUNT − 1")
+    parser.add_argument("--seeds", metavar=SEEDS, help="train seeds 0 to COUNT − 1, or FIRST to LAST")
     parser.training()
     parser.add_argument(
         "--store", metavar="DIR", help="keep runs here, and do not train again what is there; DIR of --out"
@@ -85,8 +85,8 @@ def _options(names: list[str], specs: Names, words: list[str]) -> dict[str, Any]
             options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
     if options["seeds"] is not None:
         if options["seed"] is not None:
-            raise refusal("seeds", options["seeds"], "either --seed or --seeds")
-        options["seed"] = list(range(options["seeds"]))
+            raise refusal("seeds", f"{options['seeds'].start}-{options['seeds'][-1]}", "either --seed or --seeds")
+        options["seed"] = list(options["seeds"])
     return options
 
 

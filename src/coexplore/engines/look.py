@@ -15,8 +15,7 @@ from jaxtyping import Array, Key
 
 from coexplore import network
 from coexplore.critic import Critic
-from coexplore.network import Params
-from coexplore.rules.laws import Law, Output
+from coexplore.network import Actor, Params
 from coexplore.run.accuracy import accuracies, accuracy
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
@@ -29,19 +28,19 @@ STATES = 256
 def look(run: Run, params: Params, done: int) -> Tensors:
     """One run after so many updates, as a group of one. On the CPU, by itself: so no neighbour changes a bit."""
     assert isinstance(run.task, OneStep)
-    laws = jax.tree.map(np.float32, worked_out(run.network.laws, progress_after(run, done)))
+    actor = jax.tree.map(np.float32, worked_out(run.network.actor, progress_after(run, done)))
     with jax.default_device(jax.devices("cpu")[0]):
-        seen = _seen(laws, run.critic, run.task, params, *_fixed(run.task))
-    share = accuracy(run.task, laws, params)
+        seen = _seen(actor, run.critic, run.task, params, *_fixed(run.task))
+    share = accuracy(run.task, actor, params)
     rows = {**seen, **({} if share is None else {"accuracy": np.float32(share)}), **_norms(params, _norm)}
     return {name: np.asarray(row)[None] for name, row in rows.items()}
 
 
-def look_at_group(runs: tuple[Run, ...], laws: tuple[Law, ...], group: Params, done: int) -> Tensors:
-    """A group whose laws and parameters have a first axis, on the device where they are: one call for all of them."""
+def look_at_group(runs: tuple[Run, ...], actors: Actor, group: Params, done: int) -> Tensors:
+    """A group whose actors and parameters have a first axis, on the device where they are: one call for all of them."""
     task = runs[0].task
     assert isinstance(task, OneStep)
-    now = worked_out(laws, progress_after(runs[0], done))
+    now = worked_out(actors, progress_after(runs[0], done))
     seen = _seen_group(now, runs[0].critic, task, group, *_fixed(task))
     share = accuracies(task, now, group)
     rows = {**seen, **({} if share is None else {"accuracy": share}), **_norms(group, _norm_of_each)}
@@ -78,13 +77,12 @@ def _fixed(task: OneStep) -> tuple[Array, Key[Array, ""]]:
     return task.sample(STATES, state_key), act_key
 
 
-def _see(laws: tuple[Law, ...], critic: Critic | None, task: OneStep, params: Params, state: Any, key: Any) -> Any:
+def _see(actor: Actor, critic: Critic | None, task: OneStep, params: Params, state: Any, key: Any) -> Any:
     s = task.observe(state)
-    activities = network.act(laws, params, s, key)
+    activities = network.act(actor, params, s, key)
     seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
-    output = laws[-1]
-    if critic and isinstance(output, Output):
-        _, r = network.outcome(task, output, params, state, activities)
+    if critic:
+        _, r = network.outcome(task, actor, params, state, activities)
         delta = r - critic.value(params.critic, s)
         seen["critic_error"] = jnp.sqrt(jnp.mean(jnp.square(delta)))
     return seen

@@ -36,6 +36,8 @@ def refused(run: Run) -> str | None:
         "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
         "its critic has one hidden layer of relu or tanh units": deep,
         "its critic learns at one rate": any(rate != rates[0] for rate in rates),
+        "its units send H": run.signals != "binary" or getattr(rule, "chain_signals", "binary") != "binary",
+        "its W_rec learns at its layer's rate": getattr(rule, "recurrent_rate", 1.0) != 1.0,
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
 

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from coexplore.network import Network
+from coexplore.critic import CriticParams
+from coexplore.network import Network, Params
+from coexplore.rules import Rule
 from coexplore.run.run import Run
 from coexplore.settings import Linear, schedule
 from coexplore.tasks.base import Task
@@ -34,6 +36,27 @@ def program(run: Run, task: Task | None = None) -> Program:
     numbers = (run.network, task or run.task, run.learning_rates)
     network, task, rates = jax.tree.map(schedule, numbers, is_leaf=lambda x: isinstance(x, Linear))
     return Program(network, task, rates, run.batch)
+
+
+def each_rate(rules: Sequence[Rule], params: Params, rates: Sequence[Any]) -> Params:
+    """The rate of every parameter: its layer's, or the multiple of it that the layer's rule names."""
+    layers = params.layers
+    paces: list[dict[str, Any]] = [*(rule.paces for rule in rules), {}]
+    of_layers = tuple(map(_spread, layers, rates, paces))
+    if params.critic is None:
+        return Params(of_layers, None)
+    of_critic = params.critic.layers
+    return Params(of_layers, CriticParams.of(map(_spread, of_critic, rates[len(layers) :], [{}] * len(of_critic))))
+
+
+def _spread(part: Any, rate: Any, paces: dict[str, Any]) -> Any:
+    """The part with its rate in every parameter's place."""
+
+    def one(path: Any, _: Any) -> Any:
+        pace = paces.get(getattr(path[-1], "name", ""))
+        return rate if pace is None else rate * pace
+
+    return jax.tree_util.tree_map_with_path(one, part)
 
 
 def stack(trees: Sequence[Tree]) -> Tree:

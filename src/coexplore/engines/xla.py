@@ -26,7 +26,7 @@ from coexplore import network
 from coexplore.critic import CriticParams
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.look import look_at_group
-from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, padded, program, stack
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate, padded, program, stack
 from coexplore.engines.threefry import fused
 from coexplore.network import Params
 from coexplore.run.curve import bin_sizes, bins, full_bins
@@ -172,7 +172,7 @@ def params(state: State) -> list[Params]:
 
 def look(state: State) -> Tensors:
     if state.width > 1:
-        return look_at_group(state.runs, state.program.network.laws, state.progress.params, state.done)
+        return look_at_group(state.runs, state.program.network.actor, state.progress.params, state.done)
     return look_at_one(state.runs[0], params(state)[0], state.done)
 
 
@@ -230,24 +230,26 @@ def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params
     state_key, act_key = jax.random.split(key)
     state = now.task.sample(now.batch, state_key)
     s = now.task.observe(state)
-    drawn = network.act(now.network.laws, params, s, act_key)
-    activities, r = network.outcome(now.task, now.network.output, params, state, drawn)
+    actor = now.network.actor
+    drawn = network.act(actor, params, s, act_key)
+    activities, r = network.outcome(now.task, actor, params, state, drawn)
     credit = network.learn(now.network, params, s, activities, r, now.task.graded)
-    return *_ascend(params, moments, credit, now.rates), Draws(s, activities, r)
+    return *_ascend(now, params, moments, credit), Draws(s, activities, r)
 
 
-def _ascend(params: Params, moments: Any, credit: Params, rates: tuple[Any, ...]) -> tuple[Params, Any]:
+def _ascend(now: Program, params: Params, moments: Any, credit: Params) -> tuple[Params, Any]:
     """Adam, upwards, every part of the network at its own rate."""
     with jax.numpy_dtype_promotion("standard"):  # optax mixes an integer step count with floats
         steps, moments = ADAM.update(credit, moments)
 
-    def climb(part: Any, step: Any, rate: Any) -> Any:
-        return jax.tree.map(lambda p, dp: p + rate * dp, part, step)
+    def climb(part: Any, step: Any, rates: Any) -> Any:
+        return jax.tree.map(lambda p, dp, rate: p + rate * dp, part, step, rates)
 
-    layers = tuple(map(climb, params.layers, steps.layers, rates))
+    rates = each_rate(now.network.rules, params, now.rates)
+    layers = tuple(map(climb, params.layers, steps.layers, rates.layers))
     if params.critic is None:
         return Params(layers, None), moments
-    of_critic = map(climb, params.critic.layers, steps.critic.layers, rates[len(layers) :])
+    of_critic = map(climb, params.critic.layers, steps.critic.layers, rates.critic.layers)
     return Params(layers, CriticParams.of(of_critic)), moments
 
 

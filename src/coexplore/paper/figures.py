@@ -75,12 +75,13 @@ def resized(run: Run, episodes: int) -> Run:
     return run if run.episodes == episodes else change(run, "episodes", episodes)
 
 
-def runs(names: Iterable[str], episodes: int, seeds: int) -> list[Run]:
+def runs(names: Iterable[str], episodes: int, seeds: int | range) -> list[Run]:
     """The runs of these figures, each once; the paper's before ours, and the largest networks last."""
     settings = dict.fromkeys(run for name in names for run in find(name).settings(episodes))
     papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings(episodes)}
     ordered = sorted(settings, key=lambda run: (max(64, run.hidden[0]), run not in papers, -run.hidden[0]))
-    return [run for setting in ordered for run in grid(setting, seed=range(seeds))]
+    each = seeds if isinstance(seeds, range) else range(seeds)
+    return [run for setting in ordered for run in grid(setting, seed=each)]
 
 
 def find(name: str) -> Figure:

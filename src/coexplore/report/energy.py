@@ -1,6 +1,6 @@
 """The paper's energy picture on real data: E(h) along the sampling steps of a Boltzmann layer.
 
-    E(h) = −(d·h + ½ c hᵀ W_rec h),  d = Wᵀx + b
+    E(h) = −(d·h + ½ c hᵀ W_rec h),  d = Wᵀx + b;  ¼ c sᵀ W_rec s, s = 2h − 1, where the chain's signals are signed
 
 The chain is that of rules/chain.py in NumPy: a few hundred paths are drawn sooner than a program is compiled for them.
 """
@@ -31,29 +31,32 @@ def energies(result: Result) -> dict[str, Any] | None:
     states = np.asarray(task.sample(INPUTS, jax.random.key(0)))
     x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)
     learned = {"before": result.run.init().layers[0], "after": result.params.layers[0]}
-    along = {
-        when: _described(_energies(params, float(rule.coupling), rule.steps, x)) for when, params in learned.items()
-    }
+    along = {when: _described(_energies(params, rule, x)) for when, params in learned.items()}
     return {"inputs": [_named(task, states[i : i + 1]) for i in range(INPUTS)], **along}
 
 
-def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray) -> np.ndarray:
-    return -((d * h).sum(axis=-1) + 0.5 * c * (h @ W_rec * h).sum(axis=-1))
+def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray, signals: str = "binary") -> np.ndarray:
+    s, share = _sent(h, signals), 0.25 if signals == "signed" else 0.5
+    return -((d * h).sum(axis=-1) + share * c * (s @ W_rec * s).sum(axis=-1))
 
 
-def path(d: np.ndarray, c: float, W_rec: np.ndarray, T: int, u: np.ndarray) -> list[np.ndarray]:
+def path(d: np.ndarray, c: float, W_rec: np.ndarray, u: np.ndarray, signals: str = "binary") -> list[np.ndarray]:
     """H₍₀₎ … H₍T₎ of the synchronous chain, from uniforms u [T + 1, B, N]."""
     H = [(u[0] < _sigmoid(d)).astype(float)]
-    for t in range(1, T + 1):
-        H.append((u[t] < _sigmoid(c * H[-1] @ W_rec + d)).astype(float))
+    for u_t in u[1:]:
+        H.append((u_t < _sigmoid(c * _sent(H[-1], signals) @ W_rec + d)).astype(float))
     return H
 
 
-def _energies(params: Any, c: float, T: int, x: np.ndarray) -> np.ndarray:
+def _energies(params: Any, rule: Boltzmann, x: np.ndarray) -> np.ndarray:
     W, b, W_rec = (np.asarray(leaf, np.float64) for leaf in (params.W, params.b, params.W_rec))
-    d = x @ W + b
-    u = np.random.default_rng(0).random((T + 1, *d.shape))
-    return np.stack([energy(h, d, c, W_rec) for h in path(d, c, W_rec, T, u)])
+    d, c, signals = x @ W + b, float(rule.coupling), rule.chain_signals
+    u = np.random.default_rng(0).random((rule.steps + 1, *d.shape))
+    return np.stack([energy(h, d, c, W_rec, signals) for h in path(d, c, W_rec, u, signals)])
+
+
+def _sent(h: np.ndarray, signals: str) -> np.ndarray:
+    return 2 * h - 1 if signals == "signed" else h
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

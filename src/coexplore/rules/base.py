@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from coexplore.rules.laws import Bernoulli, Law
 from coexplore.settings import Checked
-from coexplore.units import drive
+from coexplore.units import Affine, drive
 
 CENTRINGS = ("none", "activity", "reward", "both")
 OF_THE_LAW = ("init", "explore", "log_probability")
@@ -42,6 +42,11 @@ class Above(eqx.Module):
         """Its value with one unit flipped, for each unit."""
         flips = (1 - 2 * h)[:, :, None] * self.params.W
         return jax.vmap(self.of_drive, in_axes=1, out_axes=1)(drive(self.params, h)[:, None] + flips)
+
+    def of_bits(self) -> "Above":
+        """The same as a function of H where 2H − 1 is sent: Wᵀ(2H − 1) + b = (2W)ᵀH + b − Wᵀ1."""
+        W, b = self.params.W, self.params.b
+        return Above(Affine(2 * W, b - W.sum(axis=0)), self.of_drive)
 
 
 class Feedback(eqx.Module):
@@ -80,6 +85,11 @@ class Rule(Checked):
     def law(self) -> Law:
         """How the layer draws: independent binary units, unless a rule says otherwise."""
         return Bernoulli()
+
+    @property
+    def paces(self) -> dict[str, Any]:
+        """Parameters, by name, whose rate is a multiple of their layer's."""
+        return {}
 
     @property
     def centres_reward(self) -> bool:

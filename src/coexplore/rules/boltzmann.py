@@ -8,6 +8,10 @@
 Centring the reward stands in for the negative phase. With `centring` activity (signal R) or both (R − V) there is one:
 H Hᵀ − κ E[H Hᵀ] for H Hᵀ and H − κ E[H] for H, the means taken over M further chains (eq:bm1 – bm3).
 
+Where the units hear s = 2H − 1 of each other (`chain_signals`) the law is ∝ exp((Wᵀx + b)·h + ¼ c sᵀ W_rec s), and
+½ s sᵀ stands for H Hᵀ. Adam cancels any factor of ΔW_rec, c too: c only scales the recurrence; `recurrent_rate` scales
+the rate.
+
 W_rec stays symmetric because its update is. Exact for H from the Boltzmann law
 Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling approaches as T grows;
 synchronous sampling, the paper's, approaches another law.
@@ -24,7 +28,7 @@ from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.chain import Coupled, OneByOne, Synchronous
 from coexplore.rules.laws import AbstractActivity, Law
 from coexplore.settings import Scalar, choice, count, number
-from coexplore.units import outer
+from coexplore.units import SIGNALS, outer, sent
 
 SAMPLERS: dict[str, type[Synchronous | OneByOne]] = {"synchronous": Synchronous, "one-by-one": OneByOne}
 
@@ -40,6 +44,8 @@ class Phases(AbstractActivity):
 
 class Chains(Law):
     """A chain, and `further` chains beside it that only its credit looks at."""
+
+    binary: ClassVar[bool] = True
 
     chain: Synchronous | OneByOne
     further: int = eqx.field(static=True)
@@ -73,11 +79,17 @@ class Boltzmann(Rule):
     centring: str = choice("reward", "what is centred; activity and both need further chains", options=CENTRINGS)
     chains: int = count(1, "M, further chains that estimate E[H] and E[H Hᵀ]", low=1)
     centring_strength: Scalar = number(1.0, "κ, how much of the estimates is subtracted", low=0.0, schedule=True)
+    chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
+    recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
 
     @property
     def law(self) -> Chains:
-        chain = SAMPLERS[self.sampler](self.coupling, self.steps)
+        chain = SAMPLERS[self.sampler](self.coupling, self.steps, self.chain_signals)
         return Chains(chain, self.chains if self.centres_activity else 0)
+
+    @property
+    def paces(self) -> dict[str, Scalar]:
+        return {"W_rec": self.recurrent_rate}
 
     def credit(self, params: Coupled, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Coupled:
         credit = self.hebbian(x, activity.h, feedback.delta)
@@ -88,7 +100,8 @@ class Boltzmann(Rule):
         return jax.tree.map(lambda positive, negative: positive - kappa * negative, credit, means)
 
     def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> Coupled:
-        """Batch means of c δ H Hᵀ off the diagonal, δ x Hᵀ and δ H."""
+        """Batch means of c δ H Hᵀ (signed: ½ c δ s sᵀ) off the diagonal, δ x Hᵀ and δ H."""
+        s, share = sent(h, self.chain_signals), 0.5 if self.chain_signals == "signed" else 1.0
         off_diagonal = 1 - jnp.eye(h.shape[1], dtype=h.dtype)
-        forward, lateral = outer(x, delta * h), outer(h, delta * h)
+        forward, lateral = outer(x, delta * h), outer(s, share * delta * s)
         return Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral.W * off_diagonal)

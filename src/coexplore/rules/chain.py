@@ -3,9 +3,13 @@
     H₍₀₎ ~ Ber(σ(Wᵀx + b))
     H₍ₜ₎ ~ Ber(σ(c W_recᵀ H₍ₜ₋₁₎ + Wᵀx + b)),  t = 1 … T             (eq:ss1)
 
+Where `signals` are signed the units hear 2H₍ₜ₋₁₎ − 1 of each other.
+
 Synchronous: all units at once. One-by-one: a step is N single draws, each of a unit chosen at
 random while the others stand still (Gibbs sampling, eq:exp3).
 """
+
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -15,7 +19,7 @@ from jaxtyping import Array, Float, Int, Key
 from coexplore import units
 from coexplore.rules.laws import AbstractActivity, Law
 from coexplore.settings import Scalar
-from coexplore.units import drive, glorot
+from coexplore.units import drive, glorot, sent
 
 
 class Coupled(eqx.Module):
@@ -42,8 +46,11 @@ class Path(AbstractActivity):
 
 
 class Synchronous(Law):
+    binary: ClassVar[bool] = True
+
     coupling: Scalar
     steps: int = eqx.field(static=True)
+    signals: str = eqx.field(default="binary", static=True)
 
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
         return uncoupled(D, N, key)
@@ -53,7 +60,7 @@ class Synchronous(Law):
         u = jax.random.uniform(key, (T + 1, *d.shape), d.dtype)
 
         def step(h: Array, u: Array) -> tuple[Array, tuple[Array, Array]]:
-            p = units.probability(c * (h @ params.W_rec) + d)
+            p = units.probability(c * (sent(h, self.signals) @ params.W_rec) + d)
             h = units.draw(p, u)
             return h, (h, p)
 
@@ -65,7 +72,7 @@ class Synchronous(Law):
         """log Pr(H₍₀₎ … H₍T₎ | the drive d)."""
         c, H = self.coupling, activity.H
         first = units.log_probability(H[0], d)
-        later = units.log_probability(H[1:], c * (H[:-1] @ params.W_rec) + d)
+        later = units.log_probability(H[1:], c * (sent(H[:-1], self.signals) @ params.W_rec) + d)
         return (first + later.sum(axis=0)).sum(axis=1)
 
     @property
@@ -90,8 +97,11 @@ class Sweeps(AbstractActivity):
 
 
 class OneByOne(Law):
+    binary: ClassVar[bool] = True
+
     coupling: Scalar
     steps: int = eqx.field(static=True)
+    signals: str = eqx.field(default="binary", static=True)
 
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
         return uncoupled(D, N, key)
@@ -125,7 +135,8 @@ class OneByOne(Law):
     def input(self, params: Coupled, d: Float[Array, "B N"], h: Float[Array, "B N"], i: Int[Array, " B"]) -> Array:
         """c Σⱼ W_recⱼᵢ hⱼ + dᵢ for the one unit i of each episode."""
         chosen = jnp.take_along_axis(d, i[:, None], axis=1)[:, 0]
-        return self.coupling * jnp.einsum("bj,jb->b", h, params.W_rec[:, i]) + chosen
+        heard = sent(h, self.signals)
+        return self.coupling * jnp.einsum("bj,jb->b", heard, params.W_rec[:, i]) + chosen
 
     @property
     def passes(self) -> int:

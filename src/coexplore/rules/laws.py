@@ -9,7 +9,7 @@ Laws that only one rule has stand in that rule's file; the chain of Algorithms 1
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -37,6 +37,8 @@ class Activity(AbstractActivity):
 
 class Law(eqx.Module):
     """Numbers are leaves, structure is static, as in the rule that it belongs to."""
+
+    binary: ClassVar[bool] = False  # whether H is 0 or 1, so that it may be sent up as −1 or 1
 
     @abstractmethod
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Any:
@@ -84,6 +86,8 @@ class Output(Law):
 
 
 class Bernoulli(Output):
+    binary: ClassVar[bool] = True
+
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
         return glorot(D, N, key)
 

@@ -8,6 +8,8 @@
 
 The sums are the eligibility traces z_rec and z of the algorithm box, written out. The first draw H₍₀₎
 gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless `centring_strength` says else.
+Where the units hear 2H − 1 of each other (`chain_signals`) that stands for H₍ₜ₋₁₎ in ΔW_rec. Adam cancels any factor of
+ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate.
 """
 
 from typing import ClassVar
@@ -18,7 +20,7 @@ from jaxtyping import Array, Float
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.chain import Coupled, Path, Synchronous
 from coexplore.settings import Scalar, choice, count, number
-from coexplore.units import outer
+from coexplore.units import SIGNALS, outer, sent
 
 
 class Recurrent(Rule):
@@ -30,10 +32,16 @@ class Recurrent(Rule):
     trace_decay: Scalar = number(0.25, "λ, decay of the eligibility trace", low=0.0, high=1.0)
     centring: str = choice("both", "what is centred: the activity, the reward, both or none", options=CENTRINGS)
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
+    chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
+    recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
 
     @property
     def law(self) -> Synchronous:
-        return Synchronous(self.coupling, self.steps)
+        return Synchronous(self.coupling, self.steps, self.chain_signals)
+
+    @property
+    def paces(self) -> dict[str, Scalar]:
+        return {"W_rec": self.recurrent_rate}
 
     def credit(self, params: Coupled, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Coupled:
         T, B, _ = activity.P.shape
@@ -42,5 +50,5 @@ class Recurrent(Rule):
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
         e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * feedback.delta
         forward = outer(x, e.sum(axis=0))
-        W_rec = c * jnp.einsum("tbj,tbi->ji", activity.H[:-1], e) / B
+        W_rec = c * jnp.einsum("tbj,tbi->ji", sent(activity.H[:-1], self.chain_signals), e) / B
         return Coupled(W=forward.W, b=forward.b, W_rec=W_rec)

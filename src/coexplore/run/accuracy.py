@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
-from coexplore.network import Params
-from coexplore.rules.laws import Law
+from coexplore.network import Actor, Params
 from coexplore.tasks.base import Task
 from coexplore.tasks.supervised import Labelled
 from coexplore.units import drive
@@ -18,28 +17,28 @@ from coexplore.units import drive
 DRAWS = 10
 
 
-def accuracy(task: Task, laws: tuple[Law, ...], params: Params) -> float | None:
-    """Of a network with these laws (schedules worked out) and parameters; None if nothing is held out."""
+def accuracy(task: Task, actor: Actor, params: Params) -> float | None:
+    """Of a network that acts so (schedules worked out) and parameters; None if nothing is held out."""
     if not isinstance(task, Labelled) or not len(task.held_out_states):
         return None
     with jax.default_device(jax.devices("cpu")[0]):  # the same bits wherever it was trained
-        return float(_accuracy(jax.tree.map(np.float32, laws), task, params, task.held_out_states))
+        return float(_accuracy(jax.tree.map(np.float32, actor), task, params, task.held_out_states))
 
 
-def accuracies(task: Task, laws: tuple[Law, ...], params: Params) -> Float[Array, " G"] | None:
-    """Of a group of networks, whose laws and parameters have a first axis, on the device where they are."""
+def accuracies(task: Task, actor: Actor, params: Params) -> Float[Array, " G"] | None:
+    """Of a group of networks, whose actors and parameters have a first axis, on the device where they are."""
     if not isinstance(task, Labelled) or not len(task.held_out_states):
         return None
-    return _accuracies(laws, task, params, task.held_out_states)
+    return _accuracies(actor, task, params, task.held_out_states)
 
 
-def _share_right(laws: tuple[Law, ...], task: Labelled, params: Params, states: Int[Array, " n"]) -> Float[Array, ""]:
+def _share_right(actor: Actor, task: Labelled, params: Params, states: Int[Array, " n"]) -> Float[Array, ""]:
     s, output, law = task.observe(states), params.layers[-1], task.output
 
     def share(key: Key[Array, ""]) -> Float[Array, ""]:
         """Of the states in which the likeliest label is right, for one draw of the hidden layers."""
-        *_, last, _ = network.act(laws, params, s, key)
-        right = law.likeliest(drive(output, last.h)) == task.answer(states)
+        heard = actor.heard(s, network.act(actor, params, s, key))
+        right = law.likeliest(drive(output, heard[-1])) == task.answer(states)
         return jnp.mean(right.astype(jnp.float32))
 
     return jnp.mean(jax.lax.map(share, jax.random.split(jax.random.key(0), DRAWS)))

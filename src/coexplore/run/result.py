@@ -226,7 +226,7 @@ class Result:
             return None
         if self.scores.accuracy is not None:
             return self.scores.accuracy
-        return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network.laws), self.params)
+        return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
 
     def act(self, states: ArrayLike, key: int | Key[Array, ""]) -> Tensor:
         """An action for each observation [B, D]: a whole number, or a row of numbers; `key` is a JAX key or a seed."""
@@ -238,7 +238,7 @@ class Result:
         if isinstance(key, int):
             key = jax.random.key(key)
         net = at_the_end(self.run.network)
-        activities = network.act(net.laws, jax.tree.map(jnp.asarray, self.params), s, key)
+        activities = network.act(net.actor, jax.tree.map(jnp.asarray, self.params), s, key)
         return np.asarray(network.action(net, activities))
 
 

@@ -13,6 +13,7 @@ from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Rule
 from coexplore.run.parts import build_named, describe_named, differing, named
 from coexplore.settings import (
+    Choice,
     Count,
     Json,
     Rates,
@@ -21,6 +22,7 @@ from coexplore.settings import (
     build,
     checked,
     describe,
+    multiplied,
     plain,
     plain_defaults,
     refusal,
@@ -30,6 +32,7 @@ from coexplore.settings import (
 from coexplore.tasks import registry
 from coexplore.tasks.base import OneStep, Task
 from coexplore.tasks.multiplexer import Multiplexer
+from coexplore.units import SIGNALS
 
 BY_TASK = ("episodes", "batch")  # whose defaults are the task's
 SEED = Count("seed of every random number", low=0, high=2**32 - 1)
@@ -56,6 +59,12 @@ class Run:
     learning_rate: Schedulable | tuple[Schedulable, ...] = dataclasses.field(
         metadata={"spec": Rates("α, Adam's step size")}
     )
+    rate_scaling: str = dataclasses.field(
+        metadata={"spec": Choice("fan-in: above the first layer α · observed inputs / the layer's", ("none", "fan-in"))}
+    )
+    signals: str = dataclasses.field(
+        metadata={"spec": Choice("what binary units send up: H, or 2H − 1 if signed", SIGNALS)}
+    )
     seed: int = dataclasses.field(metadata={"spec": SEED})
 
     def __init__(
@@ -68,6 +77,8 @@ class Run:
         learning_rate: Schedulable | Sequence[Schedulable] = 0.005,
         critic: Critic | None = Critic(),
         seed: int = 0,
+        rate_scaling: str = "none",
+        signals: str = "binary",
     ) -> None:
         put = functools.partial(object.__setattr__, self)
         if not isinstance(task, Task):
@@ -77,7 +88,8 @@ class Run:
         put("task", task)
         put("critic", critic)
         episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
-        given = {"hidden": hidden, "episodes": episodes, "batch": batch, "learning_rate": learning_rate, "seed": seed}
+        given: dict[str, object] = {"hidden": hidden, "episodes": episodes, "batch": batch, "seed": seed}
+        given |= {"learning_rate": learning_rate, "rate_scaling": rate_scaling, "signals": signals}
         for name, spec in specs(Run).items():
             put(name, spec.check(FLAGS.get(name, name), given[name]))
         put("rule", _checked_rule(rule, self.hidden))
@@ -109,6 +121,13 @@ class Run:
             raise refusal("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
         if self.task.graded and (mix := _led_astray(self.rules)):
             raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
+        if self.signals == "signed" and not any(rule.law.binary for rule in self.rules):
+            raise refusal("signals", "signed", f"binary: {self.rules[0].name} has no binary units")
+        self._check_rates()
+
+    def _check_rates(self) -> None:
+        if self.rate_scaling != "none" and isinstance(self.learning_rate, tuple):
+            raise refusal("rate_scaling", self.rate_scaling, "none where each part has a learning rate of its own")
         layers, critic = self._parts
         if isinstance(self.learning_rate, tuple) and len(self.learning_rate) - layers not in {min(critic, 1), critic}:
             of = "each hidden layer, the output" + (" and the critic, or each of its layers" if critic else "")
@@ -122,7 +141,7 @@ class Run:
 
     @property
     def network(self) -> Network:
-        return Network(self.rules, self.task.output, self.critic)
+        return Network(self.rules, self.task.output, self.critic, self.signals)
 
     def init(self) -> Params:
         """The parameters that every engine starts from."""
@@ -138,9 +157,17 @@ class Run:
         """α of each hidden layer, the output and each of the critic's layers (if there is one)."""
         layers, critic = self._parts
         if not isinstance(self.learning_rate, tuple):
-            return (self.learning_rate,) * (layers + critic)
+            scaled = tuple(multiplied(self.learning_rate, share) for share in self._shares)
+            return scaled + (self.learning_rate,) * critic
         of_layers, of_critic = self.learning_rate[:layers], self.learning_rate[layers:]
         return of_layers + (of_critic * critic if len(of_critic) == 1 else of_critic)
+
+    @property
+    def _shares(self) -> list[float]:
+        """What each layer's α is multiplied by: a step of Adam moves a drive by about α per input."""
+        D, *hidden = self.sizes[:-1]
+        by_inputs = [min(1.0, D / inputs) if self.rate_scaling == "fan-in" else 1.0 for inputs in hidden]
+        return [1.0, *by_inputs]
 
     @property
     def _parts(self) -> tuple[int, int]:

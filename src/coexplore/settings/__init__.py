@@ -22,7 +22,7 @@ from coexplore.settings.records import (
     unplain,
 )
 from coexplore.settings.refusals import FieldError, refusal
-from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end, schedule, worked_out
+from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end, multiplied, schedule, worked_out
 from coexplore.settings.specs import Choice, Count, Number, Spec, Switch, Text, Value
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "count",
     "describe",
     "field",
+    "multiplied",
     "number",
     "plain",
     "plain_defaults",

@@ -39,6 +39,13 @@ def schedule(x: Scalar) -> Linear:
     return x if isinstance(x, Linear) else Linear(x, x)
 
 
+def multiplied(x: Schedulable, factor: float) -> Schedulable:
+    """A number times a factor, or both ends of a schedule."""
+    if factor == 1.0:
+        return x
+    return Linear(x.start * factor, x.stop * factor) if isinstance(x, Linear) else x * factor
+
+
 def worked_out(tree: Tree, progress: "float | Float[Array, '']") -> Tree:
     """The tree with every schedule at its value for this progress."""
     return jax.tree.map(lambda x: x.at(progress) if _is_schedule(x) else x, tree, is_leaf=_is_schedule)

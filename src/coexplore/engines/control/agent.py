@@ -13,9 +13,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
-from coexplore.critic import CriticParams
 from coexplore.engines.control.worlds import control
-from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate
 from coexplore.network import Params
 from coexplore.run.run import Run
 from coexplore.settings import schedule, worked_out
@@ -72,22 +71,21 @@ def fresh(run: Run) -> Agent:
 
 def pace(run: Run) -> Pace:
     """Every part of the network has its own rate; actor and critic have their own traces."""
-    params, task = run.init(), control(run)
-    rates, L = run.learning_rates, len(params.layers)
+    params, task, lines = run.init(), control(run), [schedule(rate) for rate in run.learning_rates]
+    start, stop = (each_rate(run.rules, params, [getattr(line, end) for line in lines]) for end in ("start", "stop"))
+    fading = Params(
+        *(
+            jax.tree.map(lambda _, trace=trace: task.discount * trace, part)
+            for part, trace in ((params.layers, task.actor_trace), (params.critic, task.critic_trace))
+        )
+    )
 
-    def spread(part: Any, rate: Any, trace: Any) -> Any:
-        """Start, stop and fading of each number of a part."""
-        line = schedule(rate)
-        three = (line.start, line.stop, task.discount * trace)
-        return jax.tree.map(lambda leaf: np.full((leaf.size, 3), three, np.float32), part)
+    def spread(values: Params) -> Any:
+        """Along the vector of parameters."""
+        pairs = zip(jax.tree.leaves(values), jax.tree.leaves(params), strict=True)
+        return jnp.asarray(np.concatenate([np.full(leaf.size, value, np.float32) for value, leaf in pairs]))
 
-    actor = tuple(map(spread, params.layers, rates[:L], [task.actor_trace] * L))
-    critic = None
-    if params.critic:
-        decays = [task.critic_trace] * len(params.critic.layers)
-        critic = CriticParams.of(map(spread, params.critic.layers, rates[L:], decays))
-    each = np.concatenate(jax.tree.leaves(Params(actor, critic)))  # in the order of the vector of parameters
-    return Pace(*map(jnp.asarray, each.T))
+    return Pace(spread(start), spread(stop), spread(fading))
 
 
 def shapes(run: Run) -> tuple[Any, tuple[tuple[int, ...], ...]]:
@@ -190,6 +188,6 @@ def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) 
 
 def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
     """An action at s, and what it adds to the trace: a batch of one."""
-    activities = network.act(now.network.laws, params, s[None], key)
+    activities = network.act(now.network.actor, params, s[None], key)
     eligible = network.eligibility(now.network, params, s[None], activities)
     return network.action(now.network, activities)[0], ravel_pytree(eligible)[0]
