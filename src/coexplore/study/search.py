@@ -105,10 +105,10 @@ def outcome(search: Search, trials: Trials) -> Outcome:
     if not alive:
         raise LookupError(f"none of {len(tried)} settings could be trained")
     finalists = {by: ranked(alive, alive, by)[:count] for by in search.by}
-    last = trials.need(list(dict.fromkeys(run for some in finalists.values() for run in some)), [*choose, *more])
+    every = list(dict.fromkeys(run for some in finalists.values() for run in some))
+    last = trials.need(every, [*choose, *more])
     chosen = {by: (ranked((run for run in some if run in last), last, by) or some)[0] for by, some in finalists.items()}
-    judged = _judged(chosen, judge, trials)
-    return Outcome(grid, list(tried), finalists, chosen, judged)
+    return Outcome(grid, list(tried), finalists, chosen, _judged(chosen, judge, trials))
 
 
 def _judged(chosen: dict[str, Run], seeds: Sequence[int], trials: Trials) -> dict[str, list[Result]]:

@@ -1,7 +1,7 @@
 """`tune`: choose among settings on some seeds, judge the one that was chosen on others."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from coexplore.results.choosing import MEASURES, ranked
@@ -55,14 +55,18 @@ def tune(
     With `more` seeds the `finalists` best are tried on those too before one is chosen. The rest is as in `train`.
     """
     search = searched(listed(settings), checked_seeds(choose, judge, more, finalists), by)
+    return _tuned(search, lambda runs: study(runs, engine, progress, threads, store, snapshots, cluster))
+
+
+def _tuned(search: Search, train: Callable[[list[Run]], Study]) -> Tuned:
     trials, failures = Trials(), []
 
-    def train(runs: list[Run]) -> Study:
-        done = study(runs, engine, progress, threads, store, snapshots, cluster)
+    def trained(runs: list[Run]) -> Study:
+        done = train(runs)
         failures.extend(done.failures)
         return done
 
-    conduct([search], trials, train)
+    conduct([search], trials, trained)
     try:
         return tuned(search, outcome(search, trials), trials)
     except LookupError:
