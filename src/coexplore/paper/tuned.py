@@ -1,0 +1,115 @@
+"""What searches found: the best setting at each place, its results on the judging seeds, and what they cost.
+
+`Contest` is the evidence by which claims on tuned rules are judged. A rival is chosen as a setting is: by the choosing
+seeds, among settings that were chosen by them, and judged on the others.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from coexplore.paper.evidence import Evidence, Measure, NotRun
+from coexplore.paper.tunings import Place, Searches
+from coexplore.results.choosing import ranked
+from coexplore.results.stats import Estimate, level
+from coexplore.run import Result, Run
+from coexplore.study.search import Outcome, Trials, outcome
+
+Found = dict[Place, Outcome]
+
+
+def findings(searches: Searches, trials: Trials) -> Found:
+    """Of the searches that were carried to their end."""
+    found = {}
+    for place, search in searches.items():
+        try:
+            found[place] = outcome(search, trials)
+        except LookupError:
+            continue
+    return found
+
+
+class Contest(Evidence):
+    """What was found at the places of one figure, with the results that settings were chosen by."""
+
+    def __init__(self, searches: Searches, trials: Trials, episodes: int) -> None:
+        super().__init__((), episodes)
+        self.searches, self.trials = searches, trials
+        self.found = findings(searches, trials)
+
+    def fresh(self) -> "Contest":
+        other = Contest({}, self.trials, self.episodes)
+        other.searches, other.found = self.searches, self.found
+        return other
+
+    def at(self, label: str, x: int, panel: str = "") -> Outcome:
+        place = Place(panel, label, x)
+        if place not in self.found:
+            raise NotRun(f"{', '.join(filter(None, place[:2]))} at {x}")
+        return self.found[place]
+
+    def sizes(self, panel: str = "") -> list[int]:
+        """The places on the horizontal axis."""
+        return sorted({place.at for place in self.searches if place.panel == panel})
+
+    def judged(self, label: str, x: int, by: str, panel: str = "") -> list[Result]:
+        """On the judging seeds, at the setting that was chosen by this measure."""
+        same = self.at(label, x, panel).judged[by]
+        self.used |= {result.run: result for result in same}
+        return same
+
+    def chosen_by(self, place: Place, by: str) -> list[Result]:
+        """The results that speak for what was chosen there."""
+        seeds, run = self.searches[place].seeds, self.found[place].chosen[by]
+        return self.trials.results(run, [*seeds.choose, *seeds.more])
+
+    def strongest(self, labels: Iterable[str], x: int, by: str, panel: str = "") -> str:
+        """The rule that is best on the choosing seeds; those that nobody wanted to train there do not count."""
+        wanted = [label for label in labels if Place(panel, label, x) in self.searches]
+        settings = {self.at(label, x, panel).chosen[by]: label for label in wanted}
+        trained = {run: self.chosen_by(Place(panel, label, x), by) for run, label in settings.items()}
+        return settings[ranked(settings, trained, by)[0]]
+
+    def over(self, label: str, other: str, x: int, by: str, panel: str = "") -> Estimate:
+        """One rule over another, both chosen and judged by this measure."""
+        a, b = (self.judged(each, x, by, panel) for each in (label, other))
+        return self.between(a, b, _measure(by))
+
+    def leads(self, label: str, rivals: Sequence[str], xs: Sequence[int], by: str, panel: str = "") -> "Leads":
+        """By place and seed: one rule over the strongest of its rivals there."""
+        found: Leads = {}
+        for x in xs:
+            rival = self.strongest(rivals, x, by, panel)
+            mine, theirs = (_by_seed(self.judged(each, x, by, panel), by) for each in (label, rival))
+            found[x] = {seed: mine[seed] - theirs[seed] for seed in mine if seed in theirs}
+        return found
+
+    def combined(self, leads: "Leads", weights: Mapping[int, float]) -> Estimate:
+        """Σ w · lead, seed by seed: the runs of a seed are as independent of each other as any."""
+        seeds = sorted(set.intersection(*(set(leads[x]) for x in weights)))
+        if not seeds:
+            raise NotRun("a seed that all sizes share")
+        self._groups.append(len(seeds))
+        return level([sum(w * leads[x][seed] for x, w in weights.items()) for seed in seeds])
+
+
+Leads = dict[int, dict[int, float]]
+
+
+def slope(xs: Sequence[int]) -> dict[int, float]:
+    """Weights that give the least-squares slope on log₂ of these places: what a doubling adds."""
+    log = np.log2(xs) - np.mean(np.log2(xs))
+    return {x: float(w) for x, w in zip(xs, log / np.sum(log**2), strict=True)}
+
+
+def _measure(by: str) -> Measure:
+    return lambda result: float(getattr(result, by))
+
+
+def _by_seed(results: Iterable[Result], by: str) -> dict[int, float]:
+    return {result.seed: float(getattr(result, by)) for result in results}
+
+
+def settings(found: Found) -> set[Run]:
+    """Every setting that was tried."""
+    return {run for each in found.values() for run in each.tried}
