@@ -4,17 +4,21 @@
 seeds, among settings that were chosen by them, and judged on the others.
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from coexplore.paper.evidence import Evidence, Measure, NotRun
-from coexplore.paper.tunings import Place, Searches
+from coexplore.paper.figures import ALG_1, FIGURES, SCALES
+from coexplore.paper.tunings import TUNINGS, Place, Searches, Tuning
 from coexplore.results.choosing import ranked
 from coexplore.results.stats import Estimate, level
 from coexplore.run import Result, Run
 from coexplore.study.search import Outcome, Trials, outcome
 
+BATCH = ALG_1.batch
 Found = dict[Place, Outcome]
 
 
@@ -48,6 +52,10 @@ class Contest(Evidence):
             raise NotRun(f"{', '.join(filter(None, place[:2]))} at {x}")
         return self.found[place]
 
+    @property
+    def panels(self) -> list[str]:
+        return list(dict.fromkeys(place.panel for place in self.searches))
+
     def sizes(self, panel: str = "") -> list[int]:
         """The places on the horizontal axis."""
         return sorted({place.at for place in self.searches if place.panel == panel})
@@ -63,10 +71,12 @@ class Contest(Evidence):
         seeds, run = self.searches[place].seeds, self.found[place].chosen[by]
         return self.trials.results(run, [*seeds.choose, *seeds.more])
 
-    def strongest(self, labels: Iterable[str], x: int, by: str, panel: str = "") -> str:
+    def strongest(self, labels: Sequence[str], x: int, by: str, panel: str = "") -> str:
         """The rule that is best on the choosing seeds; those that nobody wanted to train there do not count."""
         wanted = [label for label in labels if Place(panel, label, x) in self.searches]
         settings = {self.at(label, x, panel).chosen[by]: label for label in wanted}
+        if not settings:
+            raise NotRun(f"none of {', '.join(labels)} at {x}")
         trained = {run: self.chosen_by(Place(panel, label, x), by) for run, label in settings.items()}
         return settings[ranked(settings, trained, by)[0]]
 
@@ -86,7 +96,7 @@ class Contest(Evidence):
 
     def combined(self, leads: "Leads", weights: Mapping[int, float]) -> Estimate:
         """Σ w · lead, seed by seed: the runs of a seed are as independent of each other as any."""
-        seeds = sorted(set.intersection(*(set(leads[x]) for x in weights)))
+        seeds = sorted(set.intersection(*(set(leads.get(x, ())) for x in weights)))
         if not seeds:
             raise NotRun("a seed that all sizes share")
         self._groups.append(len(seeds))
@@ -110,6 +120,30 @@ def _by_seed(results: Iterable[Result], by: str) -> dict[int, float]:
     return {result.seed: float(getattr(result, by)) for result in results}
 
 
-def settings(found: Found) -> set[Run]:
-    """Every setting that was tried."""
-    return {run for each in found.values() for run in each.tried}
+class Served(NamedTuple):
+    chose: set[Run]
+    judged: set[Run]
+
+
+def served(tuning: Tuning, results: Sequence[Result]) -> Served:
+    """What each run of these was for, in as much of the figure as was searched to its end, at any length."""
+    trials, chose, judged = Trials(results, finished=True), set(), set()
+    for episodes in {r.setting.episodes for r in results if r.setting.episodes % BATCH == 0}:
+        for search in tuning.searches(episodes).values():
+            for each in (search, *search.after):
+                with contextlib.suppress(LookupError):
+                    found = outcome(each, trials)
+                    seeds = [*each.seeds.choose, *each.seeds.more]
+                    chose |= {r.run for run in found.tried for r in trials.results(run, seeds)}
+                    judged |= {r.run for same in found.judged.values() for r in same}
+    return Served(chose, judged)
+
+
+def passed_over(results: Sequence[Result]) -> set[Run]:
+    """Runs that only served to choose a setting, and belong to no figure at the paper's settings."""
+    papers = {
+        run for figure in FIGURES.values() for scale in SCALES.values() for run in figure.settings(scale.episodes)
+    }
+    found = [served(tuning, results) for tuning in TUNINGS.values()]
+    chose, judged = (set().union(*sets) for sets in zip(*found, strict=True))
+    return {run for run in chose - judged if run.setting not in papers}

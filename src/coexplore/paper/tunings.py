@@ -29,14 +29,13 @@ from coexplore.results.choosing import MEASURES
 from coexplore.results.palette import SHORT
 from coexplore.rules import BUILT_IN, Recurrent, UnbiasedWeightMax
 from coexplore.run import Run, change, grid
-from coexplore.settings import refusal
 from coexplore.study.search import Search, Seeds, Trials, outcome
 
 EXPECTED = "unbiased Weight Max, expected"
 KINDS = {SHORT[name]: Run(rule=rule.usual()) for name, rule in BUILT_IN.items()}
 KINDS[EXPECTED] = Run(rule=UnbiasedWeightMax(expected=True))
 BY_KERNEL = (*RULES, EXPECTED)  # a fast engine has them; xla takes as long for one run as for a thousand of a shape
-LARGE_NS = (128, 192, 256, 384, 512)
+KNOWN, LARGE_NS = 128, (64, 128, 192, 256, 384, 512)  # the size whose best is known, and those searched next to it
 LARGE_RULES = ("Algorithm 1", "Algorithm 2", "REINFORCE", EXPECTED, "STE backprop")
 MOST, DEAR = 24, {256: 12, 384: 10, 512: 10}  # settings in larger layers; fewer of Algorithm 1's, by units
 
@@ -138,19 +137,20 @@ def scaling_places(
     size: Size,
     sizes: Sequence[int] = LARGE_NS,
     bits: Sequence[int] = (4, 5),
+    known_at: int = KNOWN,
     only: Sequence[str] = LARGE_RULES,
 ) -> Searches:
-    """Next to the best that `tuned` found at the first of the sizes; at most 24 settings each."""
-    small = tuned_places(episodes, size, sizes[:1], only)
+    """Next to the best that `tuned` found at N = 128; at most 24 settings each."""
+    small = tuned_places(episodes, size, [known_at], only)
     searches = {}
     for k in bits:
         for label in only:
-            known = small[Place("", label, sizes[0])]
+            known = small[Place("", label, known_at)]
             for N in sizes:
                 first = functools.partial(_moved, known, N, k)
                 most = DEAR.get(N, MOST) if label == "Algorithm 1" else MOST
                 steps = (next_to,) * min(size.rounds, 2)
-                searches[Place(f"{k} bits", label, N)] = Search(first, size.fewer, steps, MEASURES, most)
+                searches[Place(f"{k} bits", label, N)] = Search(first, size.fewer, steps, MEASURES, most, (known,))
     return searches
 
 
@@ -199,9 +199,3 @@ TUNINGS = {
         ),
     )
 }
-
-
-def find(name: str) -> Tuning:
-    if name not in TUNINGS:
-        raise refusal("figure", name, f"one of {', '.join(TUNINGS)}", TUNINGS)
-    return TUNINGS[name]

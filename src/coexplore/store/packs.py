@@ -27,7 +27,7 @@ Rows = list[tuple[Result, Tensors]]
 
 
 def pack(results: Sequence[Result], path: str | Path, scores_only: Collection[Run] = ()) -> None:
-    """Write them; of runs with a setting in `scores_only` no arrays are kept."""
+    """Write them; of runs in `scores_only`, or with a setting there, no arrays are kept."""
     about: list[Json] = []
     tensors: Tensors = {}
     first = {min(same, key=lambda result: result.run.seed).run for same in by_setting(results).values()}
@@ -43,7 +43,8 @@ def _alike(results: Sequence[Result], scores_only: set[Run]) -> list[Rows]:
     """Those that fit into one matrix together: the same setting and engine, arrays alike, the same provenance known."""
     groups: dict[object, Rows] = {}
     for result in {(result.run, result.engine): result for result in results}.values():
-        row = _scored(result) if result.run.setting in scores_only or not result.has_curve else _row(result)
+        few = result.run.setting in scores_only or result.run in scores_only
+        row = _scored(result) if few or not result.has_curve else _row(result)
         shapes = tuple((name, x.shape, x.dtype.str) for name, x in row.items())
         known = tuple(sorted(result.provenance)), _is_hash(result.provenance.get(SHA256))
         alike = (result.run.setting, result.engine, shapes, known)

@@ -80,6 +80,7 @@ class Search:
     steps: tuple[Step, ...] = ()
     by: tuple[str, ...] = ("reward",)
     most: int = 10_000
+    after: tuple["Search", ...] = ()  # those that the grid depends on
 
 
 class Outcome(NamedTuple):
