@@ -1,6 +1,7 @@
 """Choosing on some seeds and judging on others: in made-up worlds where the best setting is known, and for real."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -185,3 +186,71 @@ def test_a_run_that_cannot_be_trained_is_named_when_nothing_else_is_left():
 
 def test_seeds_count_once():
     assert checked_seeds([1, 1, 2], [3, 4, 4]) == Seeds([1, 2], [3, 4], [], 10)
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+TINY = ["--units", "3", "--bits", "1", "--episodes", "1600"]
+
+
+def test_the_command_tunes_each_rule_along_what_it_has_and_tells_the_candidates_and_the_judged(here, tmp_path):
+    words = [
+        "boltzmann",
+        "reinforce",
+        *TINY,
+        "--grid",
+        "learning-rate=1e-9,0.02..0.01",
+        "--grid",
+        "coupling=0.1,0.4..0.1",
+    ]
+    words += ["--choose", "2", "--more", "1", "--finalists", "2", "--judge", "3", "--out", tmp_path]
+    done = here("tune", *words)
+    assert done.returncode == 0, done.stderr
+    assert "boltzmann coupling=0.4..0.1 learning-rate=0.02..0.01" in done.stdout
+    assert "chosen of 4: coexplore train boltzmann --coupling" in done.stdout
+    assert "chosen of 2: coexplore train reinforce " in done.stdout
+    assert "reward on 3 seeds that judge: " in done.stdout
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    both = json.loads((tmp_path / "tuned.json").read_text())["tuned"]
+    assert [(one["by"], one["tried"], len(one["candidates"])) for one in both] == [("reward", 4, 4), ("reward", 2, 2)]
+    assert [run["run"]["seed"] for run in both[0]["runs"]] == [3, 4, 5]  # after the two that choose and the one more
+    assert both[0]["chosen"] in [one["run"] for one in both[0]["candidates"][:2]]
+    again = here("tune", *words, "--json")
+    assert json.loads(again.stdout) == {"tuned": both}
+
+
+def test_what_is_tuned_may_be_several_sizes_and_seeds_may_be_named(here):
+    words = ["reinforce", *TINY[2:], "--units", "2", "3", "--grid", "learning-rate=0.01", "--choose", "10-10"]
+    done = here("tune", *words, "--judge", "20-21", "--by", "last", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["tuned"]
+    assert [one["chosen"]["hidden"] for one in found] == [[2], [3]]
+    assert [run["run"]["seed"] for run in found[1]["runs"]] == [20, 21]
+    assert found[0]["candidates"][0]["sd"] is None
+
+
+REFUSED = {
+    "boltzmann": "grid: '' is not allowed; give at least one that boltzmann has",
+    "boltzmann --grid couplng=1": "grid: 'couplng' is not allowed (did you mean 'coupling'?)",
+    "boltzmann --grid coupling=": "grid: 'coupling=' is not allowed; give values after the =",
+    "boltzmann --grid coupling=x": "coupling: 'x' is not allowed",
+    "boltzmann --grid coupling=1 --coupling 2": "grid: 'coupling=1' is not allowed; give either",
+    "reinforce --grid coupling=1": "grid: 'coupling' is not allowed",
+    "boltzmann --grid seed=1": "grid: 'seed' is not allowed",
+    "boltzmann --grid coupling=1 --judge 3-9": "judge: 3 is not allowed; give seeds that are not among those of choose",
+    "boltzmann --grid coupling=1 --judge 1": "judge: [5] is not allowed; give at least 2 seeds",
+    "boltzmann --grid coupling=1 --choose 0": "choose: '0' is not allowed",
+    "boltzmann --grid coupling=1 --seed 3": "seed: 3 is not allowed; give --choose and --judge instead",
+    "boltzmann --grid coupling=1 --seeds 3": "flag: '--seeds' is not allowed",
+    "boltzmann --grid coupling=1 --by frist": "by: 'frist' is not allowed (did you mean 'first'?)",
+    "boltzmann --grid coupling=1 --finalists 0": "finalists: '0' is not allowed",
+    "--grid coupling=1": "rule: '' is not allowed; give one of",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_wrong_input_is_refused_in_one_line(words, here):
+    done = here("tune", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"coexplore: {REFUSED[words]}")
+    assert done.stderr.count("\n") == 1
