@@ -7,6 +7,7 @@ call: the batch holds every episode (s, path, a), the signal is multiplied by th
 """
 
 import itertools
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -89,6 +90,11 @@ def by_pairs(gradient: Coupled) -> Coupled:
     return Coupled(gradient.W, gradient.b, both * (1 - jnp.eye(len(both))))
 
 
+def sent(h, signals: str):
+    """What binary units tell others: h, or 2h − 1 where signals are signed."""
+    return 2 * h - 1 if signals == "signed" else h
+
+
 # Laws of the hidden layer: log Pr(outcome | s), [S, K] ----------------------------------------------------------------
 
 
@@ -98,11 +104,12 @@ def independent(params: Affine, s: np.ndarray) -> jax.Array:
     return log_ber(states(d.shape[1])[None], d[:, None])
 
 
-def boltzmann(params: Coupled, c: float, s: np.ndarray) -> jax.Array:
-    """Pr(h | s) ∝ exp(d·h + ½ c hᵀ W_rec h)."""
+def boltzmann(params: Coupled, c: float, s: np.ndarray, signals: str = "binary") -> jax.Array:
+    """Pr(h | s) ∝ exp(d·h + ½ c hᵀ W_rec h); with signed signals ∝ exp(d·h + ¼ c zᵀ W_rec z), z = 2h − 1."""
     params = plain(params)
     d, h = s @ params.W + params.b, states(params.b.shape[0])
-    return log_softmax(d @ h.T + 0.5 * c * ((h @ params.W_rec) * h).sum(axis=1))
+    z, share = sent(h, signals), 0.25 if signals == "signed" else 0.5
+    return log_softmax(d @ h.T + share * c * ((z @ params.W_rec) * z).sum(axis=1))
 
 
 def synchronous_limit(params: Coupled, c: float, s: np.ndarray) -> jax.Array:
@@ -121,12 +128,12 @@ def synchronous_kernel(params: Coupled, c: float, s: np.ndarray) -> jax.Array:
     return of(d).exp(log_ber(h[None, None], inputs))
 
 
-def single_kernel(params: Coupled, c: float, s: np.ndarray) -> np.ndarray:
+def single_kernel(params: Coupled, c: float, s: np.ndarray, signals: str = "binary") -> np.ndarray:
     """Pr(h → h') when one unit, chosen at random, is drawn anew, [S, K, K]."""
     params = plain(params)
     N = params.b.shape[0]
     d, h = s @ params.W + params.b, states(N)
-    p = sigmoid(d[:, None] + c * h @ params.W_rec)  # of each unit, given all others: [S, K, N]
+    p = sigmoid(d[:, None] + c * sent(h, signals) @ params.W_rec)  # of each unit, given all others: [S, K, N]
     kernel = np.zeros((len(d), 2**N, 2**N))
     for k, i in np.ndindex(2**N, N):
         kernel[:, k, k | (1 << i)] += p[:, k, i] / N
@@ -186,7 +193,8 @@ def activity(rule, params, x: jax.Array, H: jax.Array):
     if not hasattr(rule, "coupling"):
         return Activity(h=H[-1], draws=jnp.zeros_like(H[-1:]))
     own = plain((params, x, H))
-    P = sigmoid(rule.coupling * (own[2][:-1] @ own[0].W_rec) + own[1] @ own[0].W + own[0].b)
+    heard = sent(own[2][:-1], rule.chain_signals)
+    P = sigmoid(rule.coupling * (heard @ own[0].W_rec) + own[1] @ own[0].W + own[0].b)
     path = Path(H=H, P=jnp.asarray(P), h=H[-1], draws=jnp.zeros_like(H))
     return Phases(h=path.h, draws=path.draws, positive=path, negative=None) if isinstance(rule, Boltzmann) else path
 
@@ -273,47 +281,48 @@ def each_layer(rule, layers: tuple) -> tuple:
     return rule if isinstance(rule, tuple) else (rule,) * (len(layers) - 1)
 
 
-def deep_log_p(rules: tuple, layers: tuple, x: np.ndarray, Hs: tuple[np.ndarray, ...]) -> jax.Array:
+def deep_log_p(rules: tuple, layers: tuple, x: np.ndarray, Hs: tuple[np.ndarray, ...], signals: str) -> jax.Array:
     """log Pr(all that was drawn | x), one per episode."""
     total = 0.0
     for rule, layer, H in zip((*rules, None), plain(layers), Hs, strict=True):
         d = x @ layer.W + layer.b
-        total, x = total + log_ber(H[0], d), H[-1]
+        total, x = total + log_ber(H[0], d), sent(H[-1], signals)
         for before, after in itertools.pairwise(H):
-            total = total + log_ber(after, d + rule.coupling * before @ layer.W_rec)
+            total = total + log_ber(after, d + rule.coupling * sent(before, rule.chain_signals) @ layer.W_rec)
     return total
 
 
-def deep(rules: tuple, task: Toy, layers: tuple) -> Deep:
+def deep(rules: tuple, task: Toy, layers: tuple, signals: str = "binary") -> Deep:
     outcomes = [paths(len(p.b), getattr(r, "steps", 0)) for r, p in zip((*rules, None), layers, strict=True)]
     sizes = [len(task.s), *(H.shape[1] for H in outcomes)]
     m, *index = (i.ravel() for i in np.meshgrid(*map(np.arange, sizes), indexing="ij"))
     Hs = tuple(H[:, k] for H, k in zip(outcomes, index, strict=True))
     x = task.s[m]
-    return Deep(x, Hs, task.d0[m] * np.exp(deep_log_p(rules, layers, x, Hs)), task.R[m, index[-1]], m)
+    return Deep(x, Hs, task.d0[m] * np.exp(deep_log_p(rules, layers, x, Hs, signals)), task.R[m, index[-1]], m)
 
 
-def deep_gradient(task: Toy, layers: tuple, rule=INDEPENDENT):
+def deep_gradient(task: Toy, layers: tuple, rule=INDEPENDENT, signals: str = "binary"):
     """∇ E[R], by the product rule: Σ r ∇p. Of a rule only how it draws matters here."""
     rules = each_layer(rule, layers)
-    all_ = deep(rules, task, layers)
+    all_ = deep(rules, task, layers, signals)
     weight = all_.r * task.d0[all_.s]
-    return jax.grad(lambda layers: jnp.sum(weight * jnp.exp(deep_log_p(rules, layers, all_.x, all_.Hs))))(layers)
+    log_p = partial(deep_log_p, rules, x=all_.x, Hs=all_.Hs, signals=signals)
+    return jax.grad(lambda layers: jnp.sum(weight * jnp.exp(log_p(layers))))(layers)
 
 
-def learned(rule, layers: tuple, x, Hs, signal):
+def learned(rule, layers: tuple, x, Hs, signal, signals: str = "binary"):
     """`network.learn` on given draws: the credit of every layer, a mean over the batch, linear in the signal."""
     rules, x = each_layer(rule, layers), jnp.asarray(x)
     Hs = tuple(map(jnp.asarray, Hs))
-    activities = tuple(map(activity, (*rules, None), layers, (x, *(H[-1] for H in Hs[:-1])), Hs))
-    net = Network(rules, Bernoulli(), None)
+    activities = tuple(map(activity, (*rules, None), layers, (x, *(sent(H[-1], signals) for H in Hs[:-1])), Hs))
+    net = Network(rules, Bernoulli(), None, signals)
     return network.learn(net, Params(layers, None), x, activities, jnp.asarray(signal)).layers
 
 
-def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array):
+def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array, signals: str = "binary"):
     """E[credit] of every layer with the signal R − V(s)."""
-    all_ = deep(each_layer(rule, layers), task, layers)
-    return learned(rule, layers, all_.x, all_.Hs, len(all_.p) * all_.p * (all_.r - plain(V)[all_.s]))
+    all_ = deep(each_layer(rule, layers), task, layers, signals)
+    return learned(rule, layers, all_.x, all_.Hs, len(all_.p) * all_.p * (all_.r - plain(V)[all_.s]), signals)
 
 
 def deep_variance(rule, task: Toy, layers: tuple, V: jax.Array):

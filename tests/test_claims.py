@@ -198,14 +198,14 @@ def test_other_runs_and_doubled_runs_change_nothing():
     assert verdicts([*mine, *strange, *(Result(r.run, "xla", r.curve * 0, NOTHING) for r in mine)]) == verdicts(mine)
 
 
-def test_collapsed_runs_count_and_are_counted():
+def test_frozen_runs_count_and_are_counted():
     frozen = {"firing.0": np.ones((3, 64))}
     results = [
         Result(r.run, "cpu", r.curve * 0, NOTHING, {}, frozen) if alg(Boltzmann, 0.0)(r.run) and r.run.seed < 2 else r
         for r in world(chosen=FIG_2)
     ]
     found = verdict("F2.1", results)
-    assert "2 of 8 runs collapsed and are counted" in found.sentence
+    assert "2 of 8 runs froze and are counted" in found.sentence
     assert found.effect > judged("F2.1").effect
 
 

@@ -244,7 +244,7 @@ def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, her
     store, pack = str(tmp_path / "store"), str(tmp_path / "pack.safetensors")
     assert here("train", "reinforce", "ste", *SMALL, "--seeds", "2", "--store", store).returncode == 0
     listed = here("runs", "--store", store, "--select", "rule=ste,units=5")
-    assert "2 runs (cpu), 0 of them collapsed" in listed.stdout
+    assert "2 runs (cpu), 0 of them frozen" in listed.stdout
     assert "reinforce" not in listed.stdout
     assert here("runs", "export", str(tmp_path / "x.csv"), "--store", store).returncode == 0
     rows = (tmp_path / "x.csv").read_text().splitlines()

@@ -5,6 +5,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 from coexplore.rules import BUILT_IN
@@ -52,3 +53,12 @@ def test_the_election_refuses_an_even_town(election, capsys):
         election("--voters", "10")
     assert left.value.code == 2
     assert "--voters: [10] is not allowed; give odd numbers" in capsys.readouterr().err
+
+
+def test_an_output_that_hears_many_bits_freezes_by_itself_and_one_that_hears_signs_does_not():
+    shares = runpy.run_path(str(ROOT / "examples" / "freezing.py"))["shares"]
+    fast = {"updates": 800, "seeds": 12, "alpha": 0.03}  # as far as the example's default goes in 6,250 updates
+    with jax.numpy_dtype_promotion("standard"):  # for optax
+        assert shares([128], signed=False, **fast)[0] > 0.5
+        assert shares([128], signed=True, **fast)[0] == 0
+        assert shares([4], signed=False, **fast)[0] < 0.3

@@ -54,7 +54,7 @@ def test_what_the_index_says_is_what_the_files_say(store, monkeypatch):
     by_index = read(store)[0]
     (store / INDEX).unlink()
     assert told(by_index) == told(read(store)[0])
-    assert sum(result.collapsed for result in by_index) == 60
+    assert sum(result.frozen for result in by_index) == 60
 
 
 def test_unchanged_files_are_not_opened_and_changed_ones_are(store, monkeypatch):
@@ -98,7 +98,7 @@ def test_the_index_forgets_what_is_gone_and_learns_what_is_new(store):
 
 def test_a_selection_lists_them(store, here):
     done = here("runs", "--store", str(store), "--select", "rule=boltzmann")
-    assert "40 runs (cpu), 20 of them collapsed" in done.stdout
+    assert "40 runs (cpu), 20 of them frozen" in done.stdout
 
 
 def test_a_store_that_cannot_be_written_to_is_read_all_the_same(store, monkeypatch):

@@ -255,7 +255,8 @@ def test_accuracy_is_kept_of_what_only_served_to_choose(tmp_path):
 
 def made_up(runs, height):
     for run in runs:
-        yield Result(run, "cpu", np.full(bins(run.updates), height(run), np.float32), Params((), None))
+        curve, firing = np.full(bins(run.updates), height(run), np.float32), np.full((1, 1), 0.5, np.float32)
+        yield Result(run, "cpu", curve, Params((), None), {}, {"firing.0": firing})
 
 
 def height(run):

@@ -41,10 +41,10 @@ def test_drawn_again_a_picture_has_the_same_bytes_and_says_its_scale_and_seeds(t
     assert "mean ± sd over 2 seeds · 16,000 episodes, not the paper's 4,000,000" in again[0][1].read_text()
 
 
-def test_collapsed_runs_and_missing_ones_are_told(tmp_path):
+def test_frozen_runs_and_missing_ones_are_told(tmp_path):
     frozen = [result for result in made_up("figa1", frozen=True) if result.run.rule.steps > 1]
     _, svg = draw(FIGURES["figa1"], frozen, tmp_path)
-    assert "8 of 8 runs collapsed" in svg.read_text()
+    assert "8 of 8 runs froze" in svg.read_text()
     assert "1 setting not trained" in svg.read_text()
 
 

@@ -11,8 +11,21 @@ import jax
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, engines, grid, train
-from coexplore.engines.look import STATES
+from coexplore import (
+    Boltzmann,
+    Critic,
+    Linear,
+    MapProp,
+    Multiplexer,
+    Recurrent,
+    Reinforce,
+    Result,
+    Run,
+    engines,
+    grid,
+    train,
+)
+from coexplore.run.frozen import STATES
 from coexplore.store import Store, read
 from coexplore.store.encoding import key
 from coexplore.study import Interrupted, study
@@ -237,16 +250,33 @@ def firing(result):
     return (1 / (1 + np.exp(-(inputs @ W + b)))).mean(axis=0)
 
 
-def test_a_collapsed_run_is_a_result_that_says_so():
+def test_a_frozen_run_is_a_result_that_says_so():
     curve = np.full(4, 0.01, np.float32)
     result = train(dataclasses.replace(TINY, episodes=64), "cpu", progress=False)[0]
     frozen = {"firing.0": np.array([[0.3, 0.5], [0.0, 1.0]])}
-    assert result.replaced(curve=curve, snapshots=frozen).collapsed
-    assert not result.replaced(curve=curve + 0.5, snapshots=frozen).collapsed
-    assert not result.replaced(curve=curve, snapshots={"firing.0": np.array([[0.3, 1.0]])}).collapsed
-    assert not result.replaced(curve=curve).collapsed
+    assert result.replaced(curve=curve, snapshots=frozen).frozen
+    assert not result.replaced(curve=curve + 0.5, snapshots=frozen).frozen
+    assert not result.replaced(curve=curve, snapshots={"firing.0": np.array([[0.3, 1.0]])}).frozen
     stuck = {"firing.0": np.array([[0.3, 0.6]]), "firing.1": np.array([[1.0]])}  # always the same action
-    assert result.replaced(curve=curve, snapshots=stuck).collapsed
+    assert result.replaced(curve=curve, snapshots=stuck).frozen
+
+
+def with_biases(run, *biases):
+    """A result at chance whose parameters, but for the biases of its layers, are those of the start."""
+    params = run.init()
+    layers = (dataclasses.replace(p, b=jax.numpy.full_like(p.b, b)) for p, b in zip(params.layers, biases, strict=True))
+    return Result(run, "xla", np.zeros(4, np.float32), dataclasses.replace(params, layers=tuple(layers)))
+
+
+def test_what_froze_is_seen_in_the_final_parameters_where_nobody_looked_on_the_way():
+    run = dataclasses.replace(TINY, hidden=(3, 2), episodes=64)
+    assert not with_biases(run, 0, 0, 0).frozen
+    assert with_biases(run, 0, 0, 50).frozen  # the output
+    assert with_biases(run, -50, 0, 0).frozen  # the first layer
+    assert with_biases(run, 0, 50, 0).frozen
+    gaussian = dataclasses.replace(run, rule=MapProp())
+    assert not with_biases(gaussian, -50, -50, 0).frozen  # small values that move are not bits that do not
+    assert with_biases(gaussian, 0, 0, -50).frozen
 
 
 def test_no_more_goes_on_at_a_time_than_there_is_room_for():

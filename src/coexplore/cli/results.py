@@ -30,7 +30,7 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
 def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a_search: bool = False) -> Study | None:
     """Train, and tell of everything that went wrong; None if it was interrupted.
 
-    Runs of a search are expected to collapse where their settings are bad.
+    Runs of a search are expected to freeze where their settings are bad.
     """
     if options["engine"] == "auto" and options["cluster"] is None:
         _say_what_is_missing()
@@ -47,12 +47,19 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
         sys.exit(1)
     for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
         print(f"coexplore: {line}", file=sys.stderr)
-    if not of_a_search and (collapsed := sum(result.collapsed for result in done.results)):
-        print(
-            f"coexplore: {collapsed} of {len(done.results)} runs collapsed (a layer frozen, the reward at chance)",
-            file=sys.stderr,
-        )
+    if not of_a_search and (advice := _frozen(done.results)):
+        print(f"coexplore: {advice}", file=sys.stderr)
     return done
+
+
+def _frozen(results: list[Result]) -> str | None:
+    """How many runs froze, and what to do about it."""
+    froze = [result.run for result in results if result.frozen]
+    if not froze:
+        return None
+    deaf = [run for run in froze if run.signals == "binary" and any(rule.law.binary for rule in run.rules)]
+    cure = "--signals signed" if deaf else "a lower --learning-rate, or --rate-scaling fan-in"
+    return f"{len(froze)} of {len(results)} runs froze: see docs/freezing.md, try {cure}"
 
 
 def _say_what_is_missing() -> None:

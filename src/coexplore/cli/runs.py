@@ -53,7 +53,7 @@ def plot_command(words: list[str]) -> int:
 def _list(options: dict[str, Any]) -> int:
     chosen = chosen_results(options)
     engines = ", ".join(sorted({result.engine for result in chosen}))
-    line = f"{len(chosen)} runs ({engines}), {sum(result.collapsed for result in chosen)} of them collapsed"
+    line = f"{len(chosen)} runs ({engines}), {sum(result.frozen for result in chosen)} of them frozen"
     console().print(result_table(chosen), line)
     for line in Store(options["store"]).others():
         print(line)
@@ -73,7 +73,7 @@ def _csv(chosen: list[Result]) -> str:
     """A line for each run: every setting, then what came out."""
     rows = []
     for result in chosen:
-        outcome = {"reward": result.reward, "first": result.first, "last": result.last, "collapsed": result.collapsed}
+        outcome = {"reward": result.reward, "first": result.first, "last": result.last, "frozen": result.frozen}
         outcome |= {} if result.accuracy is None else {"accuracy": result.accuracy}
         rows.append({**flat(result.run), "engine": result.engine, "digest": result.run.digest, **outcome})
     columns = list(dict.fromkeys(name for row in rows for name in row))

@@ -4,25 +4,22 @@ The size of every parameter, and on 256 fixed states how often each unit fires a
 inputs are held out, the accuracy on those.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key
 
 from coexplore import network
 from coexplore.critic import Critic
 from coexplore.network import Actor, Params
 from coexplore.run.accuracy import accuracies, accuracy
+from coexplore.run.frozen import FIRING, QUICKLY, fixed
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import worked_out
 from coexplore.tasks.base import OneStep
-
-STATES = 256
 
 
 def look(run: Run, params: Params, done: int) -> Tensors:
@@ -30,7 +27,7 @@ def look(run: Run, params: Params, done: int) -> Tensors:
     assert isinstance(run.task, OneStep)
     actor = jax.tree.map(np.float32, worked_out(run.network.actor, progress_after(run, done)))
     with jax.default_device(jax.devices("cpu")[0]):
-        seen = _seen(actor, run.critic, run.task, params, *_fixed(run.task))
+        seen = _seen(actor, run.critic, run.task, params, *fixed(run.task))
     share = accuracy(run.task, actor, params)
     rows = {**seen, **({} if share is None else {"accuracy": np.float32(share)}), **_norms(params, _norm)}
     return {name: np.asarray(row)[None] for name, row in rows.items()}
@@ -41,7 +38,7 @@ def look_at_group(runs: tuple[Run, ...], actors: Actor, group: Params, done: int
     task = runs[0].task
     assert isinstance(task, OneStep)
     now = worked_out(actors, progress_after(runs[0], done))
-    seen = _seen_group(now, runs[0].critic, task, group, *_fixed(task))
+    seen = _seen_group(now, runs[0].critic, task, group, *fixed(task))
     share = accuracies(task, now, group)
     rows = {**seen, **({} if share is None else {"accuracy": share}), **_norms(group, _norm_of_each)}
     return {name: np.asarray(x)[: len(runs)] for name, x in rows.items()}
@@ -70,17 +67,10 @@ def _norm_of_each(leaf: Tensor) -> Tensor:
     return np.sqrt(np.square(leaf.reshape(len(leaf), -1)).sum(axis=1))
 
 
-@functools.cache
-def _fixed(task: OneStep) -> tuple[Array, Key[Array, ""]]:
-    """The states to look at, and the key of what the network draws there."""
-    state_key, act_key = jax.random.split(jax.random.key(0))
-    return task.sample(STATES, state_key), act_key
-
-
 def _see(actor: Actor, critic: Critic | None, task: OneStep, params: Params, state: Any, key: Any) -> Any:
     s = task.observe(state)
     activities = network.act(actor, params, s, key)
-    seen = {f"firing.{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
+    seen = {f"{FIRING}{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}
     if critic:
         _, r = network.outcome(task, actor, params, state, activities)
         delta = r - critic.value(params.critic, s)
@@ -88,7 +78,5 @@ def _see(actor: Actor, critic: Critic | None, task: OneStep, params: Params, sta
     return seen
 
 
-# Small programs that run twenty times per run: compiling them thoroughly would cost more than it saves.
-QUICKLY = {"xla_backend_optimization_level": 1}
 _seen = jax.jit(_see, compiler_options=QUICKLY)
 _seen_group = jax.jit(jax.vmap(_see, (0, None, None, 0, None, None)), compiler_options=QUICKLY)

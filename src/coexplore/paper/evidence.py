@@ -44,8 +44,8 @@ class Evidence:
         return min(self._groups, default=0)
 
     @property
-    def collapsed(self) -> int:
-        return sum(result.collapsed for result in self.used.values())
+    def frozen(self) -> int:
+        return sum(result.frozen for result in self.used.values())
 
     def results(self, setting: Run) -> list[Result]:
         """By seed."""

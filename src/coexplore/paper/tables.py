@@ -12,11 +12,11 @@ WORDS = {"first": "first quarter", "last": "last quarter", "reward": "all episod
 
 
 def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> str:
-    """A row for each line and place, a column for each window; how many of the runs collapsed at the end of it."""
+    """A row for each line and place, a column for each window; how many of the runs froze."""
     evidence = Evidence(results, figure.length(episodes))
-    columns = [figure.axis.partition(",")[0], "seeds", *(WORDS[window] for window in figure.windows), "collapsed"]
+    columns = [figure.axis.partition(",")[0], "seeds", *(WORDS[window] for window in figure.windows), "frozen"]
     rows = [
-        [label, str(x), str(len(same)), *(_level(same, window) for window in figure.windows), _collapsed(same)]
+        [label, str(x), str(len(same)), *(_level(same, window) for window in figure.windows), _frozen(same)]
         for label, places in found(figure, evidence)[0].items()
         for x, (_, same) in places.items()
     ]
@@ -28,5 +28,5 @@ def _level(same: list[Result], window: str) -> str:
     return with_interval(summary([getattr(result, window) for result in same]))
 
 
-def _collapsed(same: list[Result]) -> str:
-    return str(sum(result.collapsed for result in same))
+def _frozen(same: list[Result]) -> str:
+    return str(sum(result.frozen for result in same))

@@ -46,13 +46,13 @@ def _levels(contest: Contest, panel: str, by: str) -> Levels:
 
 
 def _caption(contest: Contest, panel: str) -> str:
-    """How many seeds judged; how many runs collapsed; what is not there."""
+    """How many seeds judged; how many runs froze; what is not there."""
     mine = [one for place, one in contest.found.items() if place.panel == panel]
     judged = {r.run: r for one in mine for same in one.judged.values() for r in same}
     counts = sorted({len(same) for one in mine for same in one.judged.values()})
     text = f"mean and 95 % interval over {'/'.join(map(str, counts))} seeds that chose nothing"
-    collapsed = sum(result.collapsed for result in judged.values())
-    text += f" · {collapsed} of {len(judged)} runs collapsed" if collapsed else ""
+    froze = sum(result.frozen for result in judged.values())
+    text += f" · {froze} of {len(judged)} runs froze" if froze else ""
     if contest.episodes != SCALES["paper"].episodes:
         text += f" · {contest.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
     missing = sum(place.panel == panel for place in contest.searches) - len(mine)

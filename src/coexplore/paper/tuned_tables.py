@@ -66,10 +66,10 @@ def _choices(tuning: Tuning, contest: Contest, panel: str) -> str:
         if place.panel == panel:
             judged = {r.run: r for by in tuning.measures for r in found.judged[by]}.values()
             best = [described(found.chosen[by]) + _edge(found.chosen[by], found.tried) for by in tuning.measures]
-            frozen = f"{sum(result.collapsed for result in judged)} of {len(judged)}"
+            frozen = f"{sum(result.frozen for result in judged)} of {len(judged)}"
             rows.append([place.label, str(place.at), str(len(found.tried)), *best, frozen])
     axis = tuning.axis.partition(",")[0]
-    heads = ["", axis, "tried", *(WORDS[by] for by in tuning.measures), "collapsed"]
+    heads = ["", axis, "tried", *(WORDS[by] for by in tuning.measures), "frozen"]
     return f"{markdown(heads, rows)}\n\n\\* a rate next to it was not tried."
 
 

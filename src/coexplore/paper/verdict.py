@@ -125,7 +125,7 @@ def claim(id: str, figure: str, text: str) -> Callable[[Callable[[Evidence], lis
 
 
 def judge(claim: Claim, evidence: Evidence) -> Verdict:
-    """`evidence` must be fresh: what it was asked for tells how many seeds and collapsed runs there were."""
+    """`evidence` must be fresh: what it was asked for tells how many seeds and frozen runs there were."""
     try:
         parts = claim.parts(evidence)
     except NotRun as missing:
@@ -169,8 +169,8 @@ def _sentence(word: str, parts: list[Part], exceptions: list[Part], shown: Part)
 
 def _notes(evidence: Evidence) -> str:
     notes = []
-    if evidence.collapsed:
-        notes.append(f"{evidence.collapsed} of {len(evidence.used)} runs collapsed and are counted")
+    if evidence.frozen:
+        notes.append(f"{evidence.frozen} of {len(evidence.used)} runs froze and are counted")
     if evidence.episodes != SCALES["paper"].episodes:
         notes.append(f"at {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}")
     return f" ({'; '.join(notes)})" if notes else ""

@@ -62,7 +62,7 @@ def about(results: Sequence[Result]) -> dict[str, Any]:
         "episodes": sum(result.run.episodes for result in results),
         "seconds": short(sum(seconds)),
         "finished": [finished[0], finished[-1]] if finished else [],
-        "collapsed": sum(result.collapsed for result in results),
+        "frozen": sum(result.frozen for result in results),
         "engines": dict(collections.Counter(result.engine for result in results)),
         "machines": sorted({_machine(result) for result in results})[:20],
     }

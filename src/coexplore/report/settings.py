@@ -71,4 +71,4 @@ class Settings:
 
 def _run(result: Result) -> list[Any]:
     numbers = [short(getattr(result, field)) for field in WINDOWS.values()]
-    return [result.run.seed, *numbers, int(result.collapsed), result.engine]
+    return [result.run.seed, *numbers, int(result.frozen), result.engine]

@@ -80,12 +80,12 @@ def save(figure: Figure, *paths: Path) -> None:
 
 
 def caption(groups: Iterable[Sequence[Result]], bands: bool = True) -> str:
-    """What a reader must know of the numbers: how many seeds, and how many runs collapsed."""
+    """What a reader must know of the numbers: how many seeds, and how many runs froze."""
     groups = list(groups)
     counts = sorted({len(same) for same in groups})
     seeds = f"mean{' ± sd' * bands} over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
-    collapsed = sum(result.collapsed for same in groups for result in same)
-    return seeds + (f" · {collapsed} of {sum(map(len, groups))} runs collapsed" if collapsed else "")
+    froze = sum(result.frozen for same in groups for result in same)
+    return seeds + (f" · {froze} of {sum(map(len, groups))} runs froze" if froze else "")
 
 
 def rule_of(results: Sequence[Result]) -> str:

@@ -38,7 +38,7 @@ class Activity(AbstractActivity):
 class Law(eqx.Module):
     """Numbers are leaves, structure is static, as in the rule that it belongs to."""
 
-    binary: ClassVar[bool] = False  # whether H is 0 or 1, so that it may be sent up as −1 or 1
+    binary: ClassVar[bool] = False  # whether H is 0 or 1, so that it may be sent up as −1 or 1, and freeze
 
     @abstractmethod
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Any:
@@ -108,6 +108,8 @@ class Bernoulli(Output):
 
 class Softmax(Output):
     """H has one bit per action but the first; with two actions it is a Bernoulli unit."""
+
+    binary: ClassVar[bool] = True
 
     temperature: Scalar = 1.0
 

@@ -17,6 +17,7 @@ from coexplore import network
 from coexplore.network import Params
 from coexplore.run.accuracy import accuracy
 from coexplore.run.curve import bin_sizes
+from coexplore.run.frozen import frozen
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal
 from coexplore.tasks.supervised import Labelled
@@ -50,7 +51,7 @@ class Scores(NamedTuple):
     reward: float
     first: float
     last: float
-    collapsed: bool
+    frozen: bool
     accuracy: float | None  # as the last snapshot has it, if it has
 
 
@@ -212,12 +213,12 @@ class Result:
         return self.scores.last
 
     @property
-    def collapsed(self) -> bool:
-        """Every unit of a layer frozen at 0 or 1, and the reward at chance: a result, but one to be told of.
+    def frozen(self) -> bool:
+        """All binary units of a layer, or the output, the same in every state, and the reward at chance at the end.
 
-        At large c the hidden units freeze; at large N the output unit may, before it has learned anything.
+        A result, but one to be told of: at large c the hidden units freeze; at large N the output may.
         """
-        return self.scores.collapsed
+        return self.scores.frozen
 
     @functools.cached_property
     def accuracy(self) -> float | None:
@@ -247,15 +248,9 @@ def score(run: Run, held: Held) -> Scores:
     weights = bin_sizes(run.updates).reshape(len(curve), -1).sum(axis=1)  # a packed curve has fewer points
     quarter = max(1, len(curve) // 4)
     first, last = float(np.mean(curve[:quarter])), float(np.mean(curve[-quarter:]))
-    collapsed = _frozen(snapshots) and abs(last - run.task.chance) < 0.05
+    froze = frozen(run, last, snapshots, held.params)
     seen = float(snapshots["accuracy"][-1]) if "accuracy" in snapshots else None
-    return Scores(float(np.average(curve, weights=weights)), first, last, collapsed, seen)
-
-
-def _frozen(snapshots: Tensors) -> bool:
-    """Whether every unit of some layer had the same value in all states at the last look."""
-    firing = [x[-1] for name, x in snapshots.items() if name.startswith("firing.")]
-    return any(bool(np.all((rates < 0.01) | (rates > 0.99))) for rates in firing)
+    return Scores(float(np.average(curve, weights=weights)), first, last, froze, seen)
 
 
 def by_setting(results: Iterable[Result]) -> dict[Run, list[Result]]:

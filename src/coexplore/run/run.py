@@ -81,17 +81,13 @@ class Run:
         signals: str = "binary",
     ) -> None:
         put = functools.partial(object.__setattr__, self)
-        if not isinstance(task, Task):
-            raise refusal("task", task, "a task such as Multiplexer()")
-        if not (critic is None or isinstance(critic, Critic)):
-            raise refusal("critic", critic, "a Critic() or None")
+        _check_kinds(task, critic)
         put("task", task)
         put("critic", critic)
         episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
-        given: dict[str, object] = {"hidden": hidden, "episodes": episodes, "batch": batch, "seed": seed}
-        given |= {"learning_rate": learning_rate, "rate_scaling": rate_scaling, "signals": signals}
-        for name, spec in specs(Run).items():
-            put(name, spec.check(FLAGS.get(name, name), given[name]))
+        given = (hidden, episodes, batch, learning_rate, rate_scaling, signals, seed)
+        for (name, spec), value in zip(specs(Run).items(), given, strict=True):
+            put(name, spec.check(FLAGS.get(name, name), value))
         put("rule", _checked_rule(rule, self.hidden))
         self._check_together()
 
@@ -240,6 +236,13 @@ def without_defaults(run: Run) -> dict[str, Json]:
     if (critic := None if run.critic is None else differing(run.critic, plain_defaults(Critic))) != {}:
         data["critic"] = critic
     return data
+
+
+def _check_kinds(task: object, critic: object) -> None:
+    if not isinstance(task, Task):
+        raise refusal("task", task, "a task such as Multiplexer()")
+    if not (critic is None or isinstance(critic, Critic)):
+        raise refusal("critic", critic, "a Critic() or None")
 
 
 def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule | tuple[Rule, ...]:

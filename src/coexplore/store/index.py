@@ -21,7 +21,7 @@ from coexplore.settings import FieldError, Json
 from coexplore.store.encoding import Stored, run_of
 from coexplore.store.sealed import StoreError, seal, unseal
 
-VERSION = 1
+VERSION = 2
 DIGEST = 64  # characters of a file's name that are its run's digest, which is checked when it is read
 WHOLE = ("size", "time", "setting", "seed", "engine", "origin")
 TEXTS = ("finished", "sha256")
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     first: float
     last: float
     accuracy: float
-    collapsed: bool
+    frozen: bool
 
 
 Shared = tuple[list[Run], list[str], list[dict[str, Json]]]  # settings, engines, provenances
@@ -78,7 +78,7 @@ class InIndex(Listed):
     def scores(self) -> Scores:
         row = self.row
         accuracy = None if math.isnan(row.accuracy) else row.accuracy
-        return Scores(row.reward, row.first, row.last, row.collapsed, accuracy)
+        return Scores(row.reward, row.first, row.last, row.frozen, accuracy)
 
     def read(self) -> Held:
         return Stored(self.folder, self.name, self.run()).read()
@@ -124,7 +124,7 @@ class Index:
             float(seconds) if isinstance(seconds, int | float) else math.nan,
             *scores[:3],
             math.nan if scores.accuracy is None else scores.accuracy,
-            scores.collapsed,
+            scores.frozen,
         )
 
     def keep(self, names: Iterable[str]) -> None:
@@ -149,7 +149,7 @@ def read_index(path: Path) -> Index:
                 raise IndexError(kind)
         columns = [tensors[column].tolist() for column in WHOLE]
         columns += [_lines(tensors[column]) for column in TEXTS]
-        columns += [tensors[column].tolist() for column in (*NUMBERS, "collapsed")]
+        columns += [tensors[column].tolist() for column in (*NUMBERS, "frozen")]
         rows = map(Row._make, zip(*columns, strict=True))
         index.rows = dict(zip(_lines(tensors["names"]), rows, strict=True))
         index.settings, index.engines, index.origins = shared

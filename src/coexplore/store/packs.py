@@ -1,7 +1,8 @@
 """Many results in one small file. A setting is there once, with a row for each seed in its matrices:
 
     curve [seeds, points], firing.0 [seeds, N] … the last rates, accuracy [seeds, moments] where inputs are held out,
-    scores [seeds, 3] reward, first and last, collapsed [seeds], sha256 [seeds, 32] of the files they came from;
+    scores [seeds, 3] reward, first and last, collapsed [seeds] whether they froze, sha256 [seeds, 32] of the files
+    they came from;
     whole.… parameters and snapshots of one seed.
 
 Of runs that only served to choose a setting there are scores and nothing else.
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from coexplore.run.frozen import FIRING
 from coexplore.run.result import Result, Tensor, Tensors, by_setting
 from coexplore.run.run import Run
 from coexplore.settings import Json
@@ -22,7 +24,7 @@ from coexplore.store.sealed import StoreError, seal
 
 VERSION = 2  # the first had a header for each run
 POINTS = 200  # of a packed curve: a quarter is a whole number of points, so no window's mean changes
-ACCURACY, COLLAPSED, FIRING, SCORES, SHA256, WHOLE = "accuracy", "collapsed", "firing.", "scores", "sha256", "whole."
+ACCURACY, FROZEN, SCORES, SHA256, WHOLE = "accuracy", "collapsed", "scores", "sha256", "whole."
 Rows = list[tuple[Result, Tensors]]
 
 
@@ -76,7 +78,7 @@ def _matrices(rows: Rows) -> Tensors:
     results = [result for result, _ in rows]
     matrices: Tensors = {name: np.stack([row[name] for _, row in rows]) for name in rows[0][1]}
     matrices[SCORES] = np.array([(result.reward, result.first, result.last) for result in results])
-    matrices[COLLAPSED] = np.array([result.collapsed for result in results])
+    matrices[FROZEN] = np.array([result.frozen for result in results])
     if _is_hash(results[0].provenance.get(SHA256)):
         hashes = bytes.fromhex("".join(result.provenance[SHA256] for result in results))
         matrices[SHA256] = np.frombuffer(hashes, np.uint8).reshape(-1, 32)

@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from coexplore.run import bins
+from coexplore.run.frozen import FIRING, frozen
 from coexplore.run.result import Held, Result, Scores, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
 from coexplore.store.encoding import CURVE, decoded, run_of, without_prefix
-from coexplore.store.packs import ACCURACY, COLLAPSED, FIRING, SCORES, SHA256, VERSION, WHOLE
+from coexplore.store.packs import ACCURACY, FROZEN, SCORES, SHA256, VERSION, WHOLE
 from coexplore.store.sealed import StoreError
 
-SHAPES = {SCORES: (3,), COLLAPSED: (), SHA256: (32,)}  # of a row; the others have one dimension
-KINDS = {COLLAPSED: "b", SHA256: "u"}  # the others are floats
+SHAPES = {SCORES: (3,), FROZEN: (), SHA256: (32,)}  # of a row; the others have one dimension
+KINDS = {FROZEN: "b", SHA256: "u"}  # the others are floats
 
 
 def is_pack(about: Json) -> bool:
@@ -71,7 +72,7 @@ def _results(path: Path, stated: Json, tensors: Tensors) -> Iterator[Result]:
     engine, place = str(stated["engine"]), stated["whole"]
     if place not in (None, *range(len(runs))) or (place is None and whole):
         raise ValueError("what is kept of one seed alone belongs to none")
-    rows = zip(runs, _provenances(stated, matrices, len(runs)), _scores(matrices), strict=True)
+    rows = zip(runs, _provenances(stated, matrices, len(runs)), _scores(runs[0], matrices), strict=True)
     for i, (run, provenance, scores) in enumerate(rows):
         contents = Packed(path, run, matrices, i, whole if i == place else {})
         curve = matrices[CURVE][i] if CURVE in matrices else None
@@ -100,10 +101,14 @@ def _check(runs: list[Run], matrices: Tensors) -> None:
         raise ValueError(f"a curve of {matrices[CURVE].shape[1]} points for {runs[0].updates} updates")
 
 
-def _scores(matrices: Tensors) -> list[Scores]:
-    numbers, collapsed = matrices[SCORES].tolist(), matrices[COLLAPSED].tolist()
+def _scores(run: Run, matrices: Tensors) -> list[Scores]:
+    numbers, froze = matrices[SCORES].tolist(), matrices[FROZEN].tolist()
     seen = matrices[ACCURACY][:, -1].tolist() if ACCURACY in matrices else [None] * len(numbers)
-    return [Scores(*row, *rest) for row, *rest in zip(numbers, collapsed, seen, strict=True)]
+    firing = {name: x[:, None] for name, x in matrices.items() if name.startswith(FIRING)}
+    if firing:  # older packs counted units that are not binary as well
+        rows = ({name: x[i] for name, x in firing.items()} for i in range(len(numbers)))
+        froze = [frozen(run, row[-1], rates, None) for row, rates in zip(numbers, rows, strict=True)]
+    return [Scores(*row, *rest) for row, *rest in zip(numbers, froze, seen, strict=True)]
 
 
 def _provenances(stated: Json, matrices: Tensors, count: int) -> list[dict[str, Json]]:

@@ -15,7 +15,7 @@ function facts() {
     ["runs", whole(about.runs), `${whole(about.settings)} settings`],
     ["episodes", compact(about.episodes), "in all"],
     ["training time", duration(about.seconds), "of all runs added up"],
-    ["collapsed", whole(about.collapsed), "a layer frozen, reward at chance"],
+    ["frozen", whole(about.frozen), "a layer stuck, reward at chance"],
   ];
   const finished = about.finished.length ? `, finished ${about.finished.map((time) => time.slice(0, 10)).filter((day, i, all) => all.indexOf(day) === i).join(" to ")}` : "";
   return el("div", {},

@@ -1,0 +1,64 @@
+"""Runs that froze: some layer of binary units, or the output, does the same in every state, and nothing was learned.
+
+There every score H − p is 0, so that no reward moves it again. Docs: freezing.md.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Key
+from numpy.typing import NDArray
+
+from coexplore import network
+from coexplore.network import Actor, Params
+from coexplore.run.run import Run
+from coexplore.settings import at_the_end
+from coexplore.tasks.base import OneStep
+
+STATES = 256
+Rates = Mapping[str, NDArray[Any]]  # type: ignore[explicit-any]  # of any type
+FIRING = "firing."  # … and the number of the layer: how often each of its units fires
+NEAR_CHANCE, RARELY = 0.05, 0.01
+
+# For programs that run a few times per run: compiling them thoroughly would cost more than it saves.
+QUICKLY = {"xla_backend_optimization_level": 1}
+
+
+def frozen(run: Run, last: float, seen: Rates, params: Params | None) -> bool:
+    """From the reward of the last quarter and from what was seen of the final parameters, or else from these."""
+    if not abs(last - run.task.chance) < NEAR_CHANCE:
+        return False
+    rates: Rates = {name: x[-1] for name, x in seen.items() if name.startswith(FIRING)}
+    if not rates and params is not None and isinstance(run.task, OneStep):
+        rates = firing(run, params)
+    return stuck(run, rates)
+
+
+def stuck(run: Run, rates: Rates) -> bool:
+    """Whether every unit of some binary layer fires in none of the states, or in all."""
+    binary = [rates.get(f"{FIRING}{i}") for i, law in enumerate(run.network.actor.laws) if law.binary]
+    return any(bool(np.all((x < RARELY) | (x > 1 - RARELY))) for x in binary if x is not None)
+
+
+def firing(run: Run, params: Params) -> Rates:
+    """How often each unit fires in the fixed states, with schedules at their end."""
+    assert isinstance(run.task, OneStep)
+    with jax.default_device(jax.devices("cpu")[0]):
+        actor = jax.tree.map(np.float32, at_the_end(run.network.actor))
+        rates = _firing(actor, run.task, params, *fixed(run.task))
+    return {f"{FIRING}{i}": np.asarray(x) for i, x in enumerate(rates)}
+
+
+@functools.cache
+def fixed(task: OneStep) -> tuple[Array, Key[Array, ""]]:
+    """The states in which networks are looked at, and the key of what they draw there."""
+    state_key, act_key = jax.random.split(jax.random.key(0))
+    return task.sample(STATES, state_key), act_key
+
+
+@functools.partial(jax.jit, compiler_options=QUICKLY)
+def _firing(actor: Actor, task: OneStep, params: Params, state: Array, key: Key[Array, ""]) -> list[Array]:
+    return [activity.h.mean(axis=0) for activity in network.act(actor, params, task.observe(state), key)]
