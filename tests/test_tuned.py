@@ -15,9 +15,10 @@ from coexplore.paper.tuned import Contest, slope
 from coexplore.paper.tuned_claims import CLAIMS, judged
 from coexplore.paper.tuned_tables import best_of, described, table
 from coexplore.paper.tunings import EXPECTED, KINDS, SIZES, TUNINGS, Place, Size, Tuning
+from coexplore.report.data import report
 from coexplore.run import change
 from coexplore.study import Study
-from coexplore.study.search import Seeds, Trials, conduct
+from coexplore.study.search import Seeds, Trials, conduct, outcome
 
 CLAIM = {one.id: one for one in CLAIMS}
 QUICK = 400_000
@@ -338,6 +339,15 @@ def test_the_figures_are_searched_drawn_told_and_packed_and_searched_once(tiny, 
     assert {r.seed for r in results if r.has_curve} == {1005, 1006}
     assert here("runs", "pack", pack, "--store", store, "--figure", "tune").returncode == 2
     assert "after `runs pack` only" in here("runs", "--store", store, "--figure", "tuned").stderr
+    page = report(load(store), "runs", episodes=640)
+    charts = {figure["name"]: figure for figure in page["figures"]}
+    assert charts.keys() >= {"tuned-first", "tuned-reward", "scaling-1-bits-last", "depth-reward"}
+    (_, i, numbers, note), *_ = charts["tuned-first"]["lines"][0]["places"]
+    assert page["settings"][i]["rule"] == "boltzmann"
+    assert note.startswith("α = ")
+    best = outcome(tiny["tuned"].searches(640)[Place("", "Algorithm 1", 3)], Trials(load(store)))
+    assert numbers["first"][0] == pytest.approx(np.mean([r.first for r in best.judged["first"]]), abs=1e-4)
+    assert {one["id"] for one in page["claims"]} >= {"T1", "T2"}
     kept = tuned.passed_over(load(store))
     assert {run.seed for run in kept} == {1000, 1002}
 

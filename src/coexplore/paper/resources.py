@@ -16,12 +16,14 @@ def parameters(run: Run) -> int:
 
 def multiply_adds(run: Run) -> int:
     """Per episode: forward, once for W and once per step for W_rec; credit, once for each weight, and for W_rec of
-    Algorithm 2 once per step; the critic forward, back and its credit."""
+    Algorithm 2 once per step; the output there and back for each step of relaxation; the critic forward, back and its
+    credit."""
     D, N, K = run.sizes
     steps = draws(run) - 1  # of a chain; else 0
     credits = steps if isinstance(run.rules[0], Recurrent) else min(steps, 1)
     critic = 3 * sum(D * width + width for width in (run.critic.widths if run.critic else ()))
-    return 2 * (D * N + N * K) + (steps + credits) * N * N + critic
+    relaxing = 2 * run.rules[0].law.relax_steps * N * K
+    return 2 * (D * N + N * K) + (steps + credits) * N * N + relaxing + critic
 
 
 def within(result: Result, share: float) -> float:
