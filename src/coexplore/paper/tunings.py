@@ -68,8 +68,8 @@ SIZES = {
         (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
         (*COUPLINGS[:8], *FALLING),
         3,
-        Seeds(range(1000, 1005), range(1015, 1035), range(1005, 1015), 10),
-        Seeds(range(1000, 1003), range(1015, 1025)),
+        Seeds(range(1000, 1005), range(1015, 1115), range(1005, 1015), 10),
+        Seeds(range(1000, 1003), range(1015, 1035)),
     ),
     "quick": Size(
         (0.002, 0.005, 0.02),
@@ -181,7 +181,8 @@ def _deep(run: Run, size: Size) -> Search:
     starts = [start for start in size.starts if start < 0.05]  # which no deeper network bears
     runs = grid(run, coupling=[0.1, 0.25]) if coupled(run) else [run]
     first = rates([each for one in runs for each in grid(one, rate_scaling=["none", "fan-in"])], starts)
-    return Search(lambda _: first, size.fewer, (next_rates,) * min(size.rounds, 2), ("reward", "last"))
+    steps = (next_rates,) * min(size.rounds, 2)
+    return Search(lambda _: first, size.fewer, steps, ("reward", "last"), together=True)
 
 
 TUNINGS = {

@@ -39,7 +39,7 @@ class Trials:
     def __init__(self, results: Iterable[Result] = (), finished: bool = False) -> None:
         self.found: dict[Run, dict[int, Result]] = {}
         self.lost: set[Run] = set()
-        self._may_lack = FEW if finished else 0.0
+        self.finished = finished
         self.add(results)
 
     def add(self, results: Iterable[Result], lost: Iterable[Run] = ()) -> None:
@@ -58,7 +58,7 @@ class Trials:
         found = {setting: self.results(setting, seeds) for setting in settings}
         short = [setting for setting, mine in found.items() if len(mine) < len(seeds)]
         absent = [run for setting in short for run in self._absent(setting, seeds)]
-        if len(absent) > self._may_lack * len(settings) * len(seeds):
+        if len(absent) > (FEW if self.finished else 0.0) * len(settings) * len(seeds):
             raise Untrained(absent)
         return {setting: mine for setting, mine in found.items() if len(mine) == len(seeds)}
 
@@ -81,6 +81,7 @@ class Search:
     by: tuple[str, ...] = ("reward",)
     most: int = 10_000
     after: tuple["Search", ...] = ()  # those that the grid depends on
+    together: bool = False  # train the grid on the judging seeds too, where a group takes as long for more runs
 
 
 class Outcome(NamedTuple):
@@ -96,6 +97,8 @@ def outcome(search: Search, trials: Trials) -> Outcome:
     choose, judge, more, count = search.seeds
     grid = list(dict.fromkeys(search.grid(trials)))[: search.most]
     tried = dict.fromkeys(grid)
+    if search.together and not trials.finished:
+        trials.need(grid, [*choose, *judge])
     alive = trials.need(grid, choose)
     for step in search.steps:
         best = dict.fromkeys(run for by in search.by for run in ranked(alive, alive, by)[:1])
