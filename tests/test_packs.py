@@ -10,6 +10,7 @@ import pytest
 
 from coexplore import Boltzmann, Critic, Multiplexer, Recurrent, Result, Run, grid, load, plot, train
 from coexplore.beyond import choosing, control, supervised
+from coexplore.cli.reproduce import claims_command
 from coexplore.cli.runs import runs_command
 from coexplore.network import Params
 from coexplore.paper.claims import verdicts
@@ -353,3 +354,21 @@ def test_the_command_packs_scores_alone_of_what_only_served_to_choose(tmp_path, 
     assert runs_command(["pack", str(path), "--store", str(tmp_path / "store")]) == 0
     assert "9 runs, 6 of them, whose curves nobody draws, with scores alone" in capsys.readouterr().out
     assert sum(result.has_curve for result in load(path)) == 3
+
+
+def test_commands_read_the_seeds_that_are_wanted_and_say_what_claims_leave_out(tmp_path, capsys):
+    path, some = tmp_path / "p.safetensors", tmp_path / "some.safetensors"
+    settings = FIGURES["fig2"].settings()
+    results = [run for seeds in (range(3), range(1000, 1004)) for one in settings for run in grid(one, seed=seeds)]
+    pack(list(made_up(results, lambda run: 0.5)), path)
+    assert claims_command(["--store", str(path)]) == 0
+    assert "27 runs are left out, whose seeds had been looked at before, or had not" in capsys.readouterr().out
+    assert claims_command(["--store", str(path), "--seeds", "3", "--json"]) == 0
+    judged = json.loads(capsys.readouterr().out)
+    assert {(one["seeds"], one["first_seed"]) for one in judged if one["figure"] == "fig2"} == {(3, 0)}
+    assert runs_command(["pack", str(some), "--store", str(path), "--seeds", "1001-1002"]) == 0
+    assert {result.run.seed for result in load(some)} == {1001, 1002}
+    assert report(load(path), "")["about"]["left_out"] == 27
+    assert report(load(path), "")["settings"][0]["command"].endswith("--seeds 1000-1003")
+    with pytest.raises(StoreError, match=r"seeds: none of the runs in .* has one of 7 to 9"):
+        claims_command(["--store", str(path), "--seeds", "7-9"])

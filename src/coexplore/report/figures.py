@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from coexplore.paper.evidence import Evidence, found
-from coexplore.paper.figures import FIGURES, SCALES, Figure, heading
+from coexplore.paper.figures import FIGURES, SCALES, Figure, heading, resized
 from coexplore.paper.tunings import TUNINGS
-from coexplore.report.settings import WINDOWS, Settings, spelled, windows
+from coexplore.report.settings import WINDOWS, Settings, own_seeds, spelled, windows
 from coexplore.report.tunings import tunings
 from coexplore.results.palette import legend
 from coexplore.run import Result, Run
@@ -52,8 +52,6 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
     if missing > sum(map(len, figure.lines.values())) / 2:
         return None
     groups = [same for places in lines.values() for _, same in places.values()]
-    seeds = sorted(set(map(len, groups)))
-    first = min(result.seed for same in groups for result in same)
     return {
         "name": figure.name,
         "title": heading(figure),
@@ -62,9 +60,9 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
         "episodes": evidence.episodes,
         "window": _word(figure.windows[0]) if figure.windows else "all",
         "ordered": figure.ordered_among(lines),
-        "seeds": seeds,
+        "seeds": sorted(set(map(len, groups))),
         "missing": missing,
-        "command": repeat(figure.name, episodes, range(first, first + seeds[-1])),
+        "command": repeat(figure.name, episodes, own_seeds(max(groups, key=len))),
         "lines": [
             {
                 "label": legend(label, _rule(places)),
@@ -79,7 +77,7 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
 def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], settings: Settings) -> list[Any]:
     """Where, which setting, its numbers in each window, and what was chosen there."""
     note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
-    return [x, settings.place[same[0].run.setting], windows(same), note]
+    return [x, settings.place[resized(best, same[0].setting.episodes)], windows(same), note]
 
 
 def _rule(places: dict[Any, tuple[Run, list[Result]]]) -> str:

@@ -27,7 +27,7 @@ def spelled(seeds: range) -> str:
     return str(len(seeds)) if seeds.start == 0 else f"{seeds.start}-{seeds[-1]}"
 
 
-def _seeds(same: Sequence[Result]) -> range:
+def own_seeds(same: Sequence[Result]) -> range:
     first = min(result.seed for result in same)
     return range(first, first + len(same))
 
@@ -68,7 +68,7 @@ class Settings:
             "rule": words["rule"],
             "units": words["units"],
             "episodes": run.episodes,
-            "command": repeat and f"{repeat} --seeds {spelled(_seeds(same))}",
+            "command": repeat and f"{repeat} --seeds {spelled(own_seeds(same))}",
             "draws": draws(run),
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),
             "mean": [short(y) for y in values.mean(axis=0)],
