@@ -16,6 +16,7 @@ from coexplore.study import study
 
 UNITS = (8, 16, 32, 64, 96, 128)
 RUNS = (1, 132, 264, 396)
+LARGER = (64, 128, 192, 256, 384, 512)
 LONG = 16 * 100_000_000  # episodes enough never to be at the end
 
 
@@ -43,6 +44,13 @@ def table(title, rule, units=UNITS, runs=RUNS):
     for N in units:
         cells = [microseconds(cuda.advance, group(rule, N, n)) for n in runs]
         print(f"  {N:>5}" + "".join(f"{us:>14.2f}" for us in cells), flush=True)
+
+
+def larger():
+    """Layers that a run shares out among several blocks, which leave room for fewer runs at a time."""
+    rules = {"Algorithm 1, T = 25": Boltzmann(), "Algorithm 2, T = 2": Recurrent(), "REINFORCE": Reinforce()}
+    for title, rule in rules.items():
+        table(title, rule, LARGER, (1, 132))
 
 
 def against_xla(runs=40):
@@ -122,6 +130,7 @@ def figures_of_cuda():
         return
     table("Algorithm 1, T = 25", Boltzmann())
     table("Algorithm 2, T = 2", Recurrent())
+    larger()
     for rule in (Reinforce(), StraightThrough(), UnbiasedWeightMax()):
         table(rule.name, rule, (8, 64, 128), (1, 132))
     looks()

@@ -94,7 +94,7 @@ def emulated(gpu, monkeypatch):
     monkeypatch.setattr(device, "Gpu", gpu)
     monkeypatch.setattr(device, "able", lambda: [0])
     monkeypatch.setattr(device, "multiprocessors", lambda: 132)
-    monkeypatch.setattr(device, "holds", lambda shape: True)
+    monkeypatch.setattr(device, "lacks", lambda shape: None)
     monkeypatch.setattr(device, "name", lambda: "emulated")
     monkeypatch.setattr(gpu, "backwards", False)
     return gpu

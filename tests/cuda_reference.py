@@ -69,7 +69,7 @@ class Reference:
         run, x = self.run, self.params
         self.progress = self.t / max(run.updates - 1, 1)
         s, u, u_a, H, P, x_out, a, r, hidden, delta = self.act(self.t, bits)
-        h = H[-1]
+        h = self.sent(H[-1])
         signal = (delta if run.rule.centres_reward else r)[:, None]
         g = self.hidden_credit(s, H, P, x_out, a, signal)
         e_out = delta * (a - sigma(x_out))
@@ -89,7 +89,7 @@ class Reference:
         state, u, u_a = draws(run, t)
         s = np.where(state, 1.0, -1.0 if run.task.encoding == "signed" else 0.0)
         H, P = self.chain(s, u, bits and bits["h"])
-        x_out = H[-1] @ x["W_out"][:, 0] + x["b_out"]
+        x_out = self.sent(H[-1]) @ x["W_out"][:, 0] + x["b_out"]
         a = self.fired(sigma(x_out), u_a, bits and bits["a"])
         r = np.where(run.task.answer(state) == (a == 1), 1.0, -1.0 if run.task.rewards == "signed" else 0.0)
         hidden, value = self.critic(s)
@@ -114,9 +114,17 @@ class Reference:
         P = [sigma(d)]
         H = [self.fired(P[0], u[0], None if bits is None else bits[0])]
         for t in range(1, len(u)):
-            P.append(sigma(at(rule.coupling, self.progress) * (H[-1] @ x["W_rec"]) + d))
+            P.append(sigma(at(rule.coupling, self.progress) * (self.heard(H[-1]) @ x["W_rec"]) + d))
             H.append(self.fired(P[-1], u[t], None if bits is None else bits[t]))
         return np.array(H), np.array(P)
+
+    def sent(self, h):
+        """What the output hears."""
+        return 2 * h - 1 if self.run.signals == "signed" else h
+
+    def heard(self, h):
+        """What the units hear of each other."""
+        return 2 * h - 1 if self.run.rule.chain_signals == "signed" else h
 
     def fired(self, p, u, bits):
         close = np.abs(u - p) < self.tie
@@ -131,18 +139,22 @@ class Reference:
         return hidden, hidden @ x["w"][:, 0] + x["w_0"]
 
     def hidden_credit(self, s, H, P, x_out, a, signal):
-        rule, h, p, w = self.run.rule, H[-1], P[-1], self.params["W_out"][:, 0]
+        rule, h, p = self.run.rule, H[-1], P[-1]
+        w = self.params["W_out"][:, 0] * (2 if self.run.signals == "signed" else 1)  # that firing adds to x_out
         kappa = at(getattr(rule, "centring_strength", 1.0), self.progress) if rule.centres_activity else 0.0
         c = at(getattr(rule, "coupling", 0.0), self.progress)
         extra = {}
         if isinstance(rule, Boltzmann):
             e = signal * h
-            extra = {"W_rec": c * (h.T @ e) * (1 - np.eye(len(w))) / 16}
+            heard = self.heard(h)
+            pairs = heard.T @ (signal * heard) / 2 if rule.chain_signals == "signed" else h.T @ e
+            extra = {"W_rec": c * pairs * (1 - np.eye(len(w))) / 16}
         elif isinstance(rule, Recurrent):
             T = rule.steps
             each = [rule.trace_decay ** (T - t) * signal * (H[t] - kappa * P[t]) for t in range(1, T + 1)]
             e = sum(each)
-            extra = {"W_rec": c * sum(before.T @ mine for before, mine in zip(H[:-1], each, strict=True)) / 16}
+            heard = self.heard(H[:-1])
+            extra = {"W_rec": c * sum(before.T @ mine for before, mine in zip(heard, each, strict=True)) / 16}
         elif isinstance(rule, StraightThrough):
             e = signal * (a - sigma(x_out))[:, None] * w * p * (1 - p)
         elif isinstance(rule, UnbiasedWeightMax):
@@ -165,7 +177,9 @@ class Reference:
             self.m[k] = 0.9 * self.m[k] + 0.1 * gradient
             self.v[k] = 0.999 * self.v[k] + 0.001 * gradient**2
             m, v = self.m[k] / (1 - 0.9**self.t), self.v[k] / (1 - 0.999**self.t)
-            self.params[k] = self.params[k] + at(rates[parts.get(k, "critic")], self.progress) * m / (np.sqrt(v) + 1e-8)
+            rate = at(rates[parts.get(k, "critic")], self.progress)
+            rate *= self.run.rule.recurrent_rate if k == "W_rec" else 1
+            self.params[k] = self.params[k] + rate * m / (np.sqrt(v) + 1e-8)
 
 
 def named(params):

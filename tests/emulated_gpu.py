@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -55,7 +56,7 @@ class EmulatedGpu:
 def compiled(folder, kernel):
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     shape = kernel.shape
-    name = f"{kernel.name}_{shape.family}_{shape.units}_{shape.tiles}_{kernel.record}"
+    name = "_".join(map(str, (kernel.name, *dataclasses.astuple(shape), kernel.record)))
     program, source = folder / f"{name}.so", folder / name / f"{kernel.name}.cu"
     if not program.exists():
         source.parent.mkdir(parents=True)

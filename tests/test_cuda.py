@@ -51,6 +51,10 @@ EVERY_RULE = [
     small(Recurrent(steps=1, centring="reward"), N=7),
     small(Recurrent(steps=5, trace_decay=0.9, coupling=1.0, centring_strength=0.3), N=7, critic=Critic("relu", 5)),
     small(Recurrent(trace_decay=0.0, centring="activity"), N=6, task=Multiplexer(2, "binary", "binary")),
+    *(small(rule, N=9, bits=2, signals="signed") for rule in (Reinforce(), StraightThrough(), UnbiasedWeightMax())),
+    small(UnbiasedWeightMax(expected=True), N=13, bits=5, signals="signed"),
+    small(Boltzmann(steps=2, chain_signals="signed", recurrent_rate=0.3), N=13, bits=5, signals="signed"),
+    small(Recurrent(steps=3, chain_signals="signed", recurrent_rate=2.5), N=13, bits=5, signals="signed"),
 ]
 every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=name_of)
 
@@ -131,6 +135,10 @@ EMULATED = [
     small(Boltzmann(steps=2), N=60, bits=4),
     small(Recurrent(coupling=0.5, steps=3, trace_decay=0.7, centring_strength=0.5), N=20, bits=2, critic=None),
     small(Recurrent(steps=1), N=32, critic=Critic("tanh", 30)),
+    *EVERY_RULE[-6:],
+    small(Reinforce(), N=200, bits=4),
+    small(Boltzmann(steps=2), N=150, bits=2),  # a cluster of two blocks
+    small(Recurrent(steps=2, chain_signals="signed"), N=300, bits=3),  # of six, with moments in global memory
 ]
 
 
@@ -200,6 +208,16 @@ def test_the_order_of_warps_recording_and_pieces_leave_no_trace(run, emulated, m
     assert same(whole, cuda.tensors(cuda.advance(start, 8)))
 
 
+def test_the_order_of_the_blocks_of_a_cluster_leaves_no_trace(emulated, monkeypatch):
+    start = with_params(cuda.start([small(Recurrent(steps=2), N=150, bits=4)]), shaken)
+    assert start.shape.cluster == 2
+    whole = cuda.tensors(cuda.advance(start, 2))
+    pieces, _ = cuda.update_with_draws(start)
+    assert same(whole, cuda.tensors(cuda.advance(pieces, 1)))
+    monkeypatch.setattr(emulated, "backwards", True)
+    assert same(whole, cuda.tensors(cuda.advance(start, 2)))
+
+
 def test_two_tiles_a_warp_give_the_bits_of_one(emulated, monkeypatch):
     run, found = small(Boltzmann(steps=2), N=60, bits=4), []
     for tiles in (1, 2):
@@ -263,6 +281,7 @@ LOOKED_AT = [
     small(Boltzmann(steps=2), N=60, bits=4, critic=None),
     small(Recurrent(coupling=Linear(0.2, 1.5), steps=3), N=20, bits=4, critic=Critic("relu", 5), seed=1),
     small(Recurrent(steps=1), N=32, task=Multiplexer(3, "binary", "binary")),
+    small(Recurrent(steps=1, chain_signals="signed"), N=150, bits=5, signals="signed"),
 ]
 
 
@@ -308,6 +327,8 @@ def test_groups_are_small_enough_to_overlap_and_fill_the_gpu(monkeypatch):
     ):
         monkeypatch.setattr(device, "able", lambda gpus=gpus: list(range(gpus)))
         assert sorted(map(len, cuda.groups(grid(Run(rule=rule), seed=range(count))))) == sizes
+    clusters = grid(Run(rule=Recurrent(), hidden=(200,)), seed=range(17))  # two at a time, four blocks each
+    assert sorted(map(len, cuda.groups(clusters))) == [4, 4, 4, 5]
 
 
 def test_groups_share_a_shape_and_a_length_and_the_largest_comes_first(monkeypatch):
@@ -328,7 +349,7 @@ def test_groups_share_a_shape_and_a_length_and_the_largest_comes_first(monkeypat
 def test_it_says_what_it_does_not_take():
     for run in (
         Run(hidden=(4, 4)),
-        Run(hidden=(129,)),
+        Run(hidden=(513,)),
         Run(batch=32, episodes=3200),
         Run(rule=MapProp()),
         Run(rule=Boltzmann(sampler="one-by-one")),
@@ -336,20 +357,36 @@ def test_it_says_what_it_does_not_take():
         Run(rule=Boltzmann(steps=2**21)),
         Run(rule=StraightThrough(slope="identity")),
         Run(critic=Critic(width=65)),
-        Run(task=Multiplexer(bits=5)),
+        Run(task=Multiplexer(bits=6)),
     ):
         assert cuda.supports(run)
-    assert all(cuda.supports(run) is None for run in (*EVERY_RULE, Run(), Run(hidden=(128,))))
+    assert all(cuda.supports(run) is None for run in (*EVERY_RULE, Run(), Run(hidden=(512,))))
 
 
 def test_a_gpu_with_little_shared_memory_is_left_the_smaller_layers(monkeypatch):
     monkeypatch.setattr(device, "_asked", lambda attribute: [99 * 1024])
     monkeypatch.setattr(device, "able", lambda: [0])
     monkeypatch.setattr(device, "multiprocessors", lambda: 128)
-    device.holds.cache_clear()
+    device.lacks.cache_clear()
     assert "shared memory for 128 units" in cuda.supports(Run(hidden=(128,)))
     assert cuda.supports(Run(hidden=(64,))) is None
-    device.holds.cache_clear()
+    device.lacks.cache_clear()
+
+
+def test_a_gpu_before_hopper_is_left_what_one_block_can_do(monkeypatch):
+    asked = {device.CAPABILITY_MAJOR: 8, device.SHARED_MEMORY_OF_A_BLOCK: 163 * 1024, device.MULTIPROCESSOR_COUNT: 108}
+    monkeypatch.setattr(device, "_asked", lambda attribute: [asked[attribute]])
+    monkeypatch.setattr(device, "able", lambda: [0])
+    monkeypatch.setattr(device, "multiprocessors", lambda: 108)
+    device.lacks.cache_clear()
+    assert "at most 128 units" in cuda.supports(Run(rule=Boltzmann(), hidden=(129,)))
+    assert cuda.supports(Run(rule=Reinforce(), hidden=(512,))) is None
+    asked[device.CAPABILITY_MAJOR] = 9
+    asked[device.SHARED_MEMORY_OF_A_BLOCK] = layout.MOST_SHARED
+    device.lacks.cache_clear()
+    every = [Run(rule=rule, hidden=(N,)) for rule in (Boltzmann(), Recurrent(), Reinforce()) for N in range(1, 513)]
+    assert not any(map(cuda.supports, every))
+    device.lacks.cache_clear()
 
 
 def test_without_a_gpu_it_says_so_and_nothing_else_is_said(monkeypatch, capsys):
@@ -370,14 +407,19 @@ def test_without_a_gpu_it_says_so_and_nothing_else_is_said(monkeypatch, capsys):
     device.missing.cache_clear()
 
 
-SHAPES = [Shape("independent", 8, 1, 2), Shape("boltzmann", 64, 2, 3), Shape("recurrent", 16, 1, 3)]
+SHAPES = [
+    Shape("independent", 8, 1, 2, 40, 1, True),
+    Shape("boltzmann", 64, 2, 3),
+    Shape("recurrent", 16, 1, 3, 24, 1, True, True, True),
+    Shape("boltzmann", 192, 1, 1, 24, 2),
+]
 
 
-KERNELS = [Kernel("train", shape, record) for shape, record in zip(SHAPES, (True, False, False), strict=True)]
+KERNELS = [Kernel("train", shape, record) for shape, record in zip(SHAPES, (True, False, False, False), strict=True)]
 KERNELS += [Kernel("look", shape.to_look) for shape in SHAPES]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.name}-{kernel.shape.family}")
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: f"{k.name}-{k.shape.family}-{k.shape.units}")
 def test_the_source_compiles_for_hopper(kernel):
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="no cuda-bindings here")
 

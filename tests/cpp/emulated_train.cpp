@@ -3,12 +3,12 @@
 #include "train.cu"  // as one file, without instructions.cuh
 
 extern "C" void launch(u32 runs, int backwards, const Settings* settings, u32* weights, float* first, float* second,
-                       u32* curve, u32* totals, float4* errors, uint2* activity, u32 t, u32 n, u32 updates, u32 bins,
+                       u32* curve, u32* totals, float4* errors, uint2* activity, float4* streamed, u32 t, u32 n, u32 updates, u32 bins,
                        float* s, float* u, float* h, float* u_a, float* a) {
   for (u32 run = 0; run < runs; run++) {
     emulated::block.index = run;
     emulated::block.body = [=] {
-      train(settings, weights, first, second, curve, totals, errors, activity, t, n, updates, bins, s, u, h, u_a, a);
+      train(settings, weights, first, second, curve, totals, errors, activity, streamed, t, n, updates, bins, s, u, h, u_a, a);
     };
     emulated::run(BLOCK_THREADS, backwards);
   }

@@ -1,6 +1,7 @@
-// A GPU's thread block on one processor, in the place of engines/cuda/instructions.cuh: every thread is a fiber, and where
-// the threads of a warp must meet (shuffles, matrix instructions) or those of a block (barriers), a fiber hands over.
-// Warps run one after the other between barriers, forwards or backwards: a result that depends on the order is a race.
+// A GPU's thread block, or a cluster of them, on one processor, in the place of engines/cuda/instructions.cuh: every thread is
+// a fiber, and where the threads of a warp must meet (shuffles, matrix instructions) or those of a block or of the cluster
+// (barriers), a fiber hands over. Warps run one after the other between barriers, and a block until it waits for the others,
+// forwards or backwards: a result that depends on the order is a race.
 #pragma once
 #include <setjmp.h>
 #include <ucontext.h>
@@ -11,11 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
 #define DEVICE inline
-#define KERNEL(threads, blocks) constexpr int BLOCK_THREADS = threads; static void
+#define KERNEL(threads, blocks) static void
+constexpr int BLOCK_THREADS = GIVEN_THREADS;
 
 using u32 = uint32_t;
 using u64 = uint64_t;
@@ -30,14 +33,19 @@ struct Fiber {
   std::unique_ptr<char[]> stack{new char[STACK]};
   jmp_buf place;
   u32 met = 0;  // times it met the others of its warp
-  bool begun = false, waiting = false, done = false;
+  enum { NOTHING, BLOCK, CLUSTER, BYTES } awaits = NOTHING;
+  u32 counter = 0, parity = 0;  // of the bytes that it awaits
+  bool begun = false, done = false;
 };
 
+constexpr u32 MEMORY = 232448;
+
+// What runs: the blocks of a cluster, one after the other in `fibers` and `memory`.
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<u32> slots;  // [warp][two turns][lane][8 words]: what each lane brought to a meeting
-  alignas(128) unsigned char memory[232448];
-  u32 index = 0, current = 0;
+  alignas(128) unsigned char memory[GIVEN_CLUSTER * MEMORY];
+  u32 index = 0, current = 0;  // of the run; of the thread that runs
   jmp_buf scheduler;
   std::function<void()> body;
 } block;
@@ -75,28 +83,79 @@ inline void resume(Fiber& fiber) {
   setcontext(&context);
 }
 
-// One block: warp by warp up to the next barrier, lane by lane up to the next meeting.
-inline void run(int threads, bool backwards) {
-  block.fibers.resize(threads);
-  block.slots.assign(threads * 2 * 8, 0);
-  std::fill(block.memory, block.memory + sizeof block.memory, 0xFF);
-  for (Fiber& fiber : block.fibers) fiber.met = 0, fiber.begun = fiber.done = false;
-  for (int left = threads; left > 0;) {
-    for (int i = 0; i < threads / 32; i++) {
-      const int warp = backwards ? threads / 32 - 1 - i : i;
-      for (bool on = true; on;) {
-        on = false;
-        for (int lane = 0; lane < 32; lane++) {
-          block.current = warp * 32 + lane;
-          Fiber& fiber = block.fibers[block.current];
-          if (fiber.waiting || fiber.done) continue;
-          resume(fiber);
-          left -= fiber.done;
-          on = true;
-        }
-      }
+// In shared memory, of what is sent: bytes that are still to come, and in the other word the parity and whether it is known
+// how many they are.
+struct Counter {
+  int32_t left;
+  u32 parity : 1, known : 1;
+  void change(int32_t bytes) {
+    left += bytes;
+    if (bytes > 0) known = 1;
+    if (known && left == 0) known = 0, parity ^= 1;
+  }
+};
+inline Counter& counter_at(u32 address) { return *(Counter*)(block.memory + address); }
+
+// What is sent comes only when it is awaited: whoever reads without waiting reads what was there before.
+struct Word {
+  u32 address, x;
+};
+std::map<u32, std::vector<Word>> under_way;  // by counter
+inline void deliver(u32 counter) {
+  for (const Word& word : under_way[counter]) {
+    std::memcpy(block.memory + word.address, &word.x, 4);
+    counter_at(counter).change(-4);
+  }
+  under_way[counter].clear();
+}
+
+// Lane by lane from meeting to meeting, until the whole warp waits; whether anything was done.
+inline bool run_warp(int warp) {
+  bool ever = false;
+  for (bool on = true; on; ever |= on) {
+    on = false;
+    const auto lanes = block.fibers.begin() + warp * 32;
+    std::for_each(lanes, lanes + 32, [](Fiber& fiber) {
+      if (fiber.awaits != Fiber::BYTES) return;
+      deliver(fiber.counter);
+      if (counter_at(fiber.counter).parity != fiber.parity) fiber.awaits = Fiber::NOTHING;
+    });
+    for (int lane = 0; lane < 32; lane++) {
+      block.current = warp * 32 + lane;
+      Fiber& fiber = block.fibers[block.current];
+      if (fiber.awaits || fiber.done) continue;
+      resume(fiber);
+      on = true;
     }
-    for (Fiber& fiber : block.fibers) fiber.waiting = false;
+  }
+  return ever;
+}
+
+// Warp by warp from barrier to barrier, until the whole block waits for others; whether anything was done.
+inline bool run_block(int first, int threads, bool backwards) {
+  const auto begin = block.fibers.begin() + first, end = begin + threads;
+  for (bool ever = false;; ever = true) {
+    bool on = false;
+    for (int i = 0; i < threads / 32; i++) on |= run_warp(first / 32 + (backwards ? threads / 32 - 1 - i : i));
+    if (!on && !std::all_of(begin, end, [](const Fiber& fiber) { return fiber.awaits == Fiber::BLOCK; })) return ever;
+    if (!on) std::for_each(begin, end, [](Fiber& fiber) { fiber.awaits = Fiber::NOTHING; });
+  }
+}
+
+inline void run(int threads, bool backwards) {
+  const int blocks = GIVEN_CLUSTER;
+  under_way.clear();
+  block.fibers.resize(blocks * threads);
+  block.slots.assign(blocks * threads * 2 * 8, 0);
+  std::fill(block.memory, block.memory + sizeof block.memory, 0xFF);
+  for (Fiber& fiber : block.fibers) fiber.met = 0, fiber.begun = fiber.done = false, fiber.awaits = Fiber::NOTHING;
+  const auto begin = block.fibers.begin(), end = block.fibers.end();
+  while (!std::all_of(begin, end, [](const Fiber& fiber) { return fiber.done; })) {
+    bool on = false;
+    for (int i = 0; i < blocks; i++) on |= run_block((backwards ? blocks - 1 - i : i) * threads, threads, backwards);
+    if (on) continue;
+    if (!std::all_of(begin, end, [](const Fiber& fiber) { return fiber.awaits == Fiber::CLUSTER; })) std::abort();  // for ever
+    std::for_each(begin, end, [](Fiber& fiber) { fiber.awaits = Fiber::NOTHING; });
   }
 }
 
@@ -122,15 +181,24 @@ inline u32 to_half(float x) {
 
 }  // namespace emulated
 
-inline u32 thread_index() { return emulated::block.current; }
-inline u32 block_index() { return emulated::block.index; }
+inline u32 thread_index() { return emulated::block.current % BLOCK_THREADS; }
+inline u32 block_index() { return emulated::block.index * GIVEN_CLUSTER + emulated::block.current / BLOCK_THREADS; }
 inline void barrier() {
-  emulated::block.fibers[emulated::block.current].waiting = true;
+  emulated::block.fibers[emulated::block.current].awaits = emulated::Fiber::BLOCK;
+  emulated::hand_over();
+}
+inline void cluster_barrier() {
+  emulated::block.fibers[emulated::block.current].awaits = emulated::Fiber::CLUSTER;
   emulated::hand_over();
 }
 inline void only_here() {}
-inline unsigned char* shared_memory() { return emulated::block.memory; }
+
+// Addresses count through the memory of the whole cluster.
+inline unsigned char* shared_memory() {
+  return emulated::block.memory + emulated::block.current / BLOCK_THREADS * emulated::MEMORY;
+}
 inline u32 shared_address(const void* p) { return (u32)((const unsigned char*)p - emulated::block.memory); }
+inline u32 address_in(u32 block, u32 address) { return block * emulated::MEMORY + address % emulated::MEMORY; }
 
 inline u32 bits(float x) { u32 y; std::memcpy(&y, &x, 4); return y; }
 inline float from_bits(u32 x) { float y; std::memcpy(&y, &x, 4); return y; }
@@ -172,7 +240,7 @@ inline void load_matrices(u32 (&r)[4], u32 address, bool transposed = false) {
   for (int m = 0; m < 4; m++) {
     auto element = [&](u32 row, u32 column) {
       uint16_t x;
-      std::memcpy(&x, shared_memory() + all[(m * 8 + row) * 8] + 2 * column, 2);
+      std::memcpy(&x, emulated::block.memory + all[(m * 8 + row) * 8] + 2 * column, 2);
       return (u32)x;
     };
     const u32 i = lane / 4, j = lane % 4 * 2;
@@ -180,4 +248,15 @@ inline void load_matrices(u32 (&r)[4], u32 address, bool transposed = false) {
   }
 }
 inline void load_matrices_transposed(u32 (&r)[4], u32 address) { load_matrices(r, address, true); }
-inline void store_shared(u32 address, u32 x) { std::memcpy(shared_memory() + address, &x, 4); }
+inline void store_shared(u32 address, u32 x) { std::memcpy(emulated::block.memory + address, &x, 4); }
+inline void send(u32 address, u32 x, u32 counter) {
+  if (address / emulated::MEMORY != counter / emulated::MEMORY) std::abort();
+  emulated::under_way[counter].push_back({address, x});
+}
+inline void new_counter(u32 counter) { emulated::counter_at(counter) = {0, 0, 0}; }
+inline void expect(u32 counter, u32 bytes) { emulated::counter_at(counter).change(bytes); }
+inline void await(u32 counter, u32 parity) {
+  emulated::Fiber& fiber = emulated::block.fibers[emulated::block.current];
+  fiber.awaits = emulated::Fiber::BYTES, fiber.counter = counter, fiber.parity = parity;
+  emulated::hand_over();
+}

@@ -1,4 +1,4 @@
-"""The cuda engine: the paper's network on an NVIDIA GPU, one thread block per run, many runs side by side.
+"""The cuda engine: the paper's network on an NVIDIA GPU, a thread block or a cluster of them per run, many at a time.
 
 It trains one hidden layer of binary units on the multiplexer, with the rules of `FAMILIES`; the rest is for the others.
 Runs of as many units and updates, drawn alike, share a launch, on a stream of their own.
@@ -27,11 +27,13 @@ from coexplore.engines.cuda.layout import (
     alike,
     described,
     family,
+    held,
     pack,
     padded,
     settings,
     shape,
     unpack,
+    variant,
 )
 from coexplore.engines.look import norm_names, progress_after
 from coexplore.engines.one_layer import multiplexer, refused, steps, structure
@@ -43,11 +45,11 @@ from coexplore.run.run import Run
 from coexplore.settings import Json
 
 name, stream = "cuda", 1
-title = "CUDA: what cpu trains, up to 128 units in batches of 16, hundreds of runs at a time on an NVIDIA GPU"
+title = "CUDA: what cpu trains, up to 512 units in batches of 16, hundreds of runs at a time on an NVIDIA GPU"
 waits, snapshots = True, True
 
 ARRAYS = ("weights", "first", "second", "curve")  # what training changes
-MOST_BITS, MOST_STEPS = 4, 2**20
+MOST_STEPS = 2**20
 PER_MULTIPROCESSOR = 4  # runs of a group, at most
 
 
@@ -85,15 +87,11 @@ def supports(run: Run) -> str | None:
         f"it has no {rule.name}": type(rule) not in FAMILIES,
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
-        f"it takes at most {MOST_BITS} address bits": multiplexer(run).bits > MOST_BITS,
+        f"it takes at most {max(INPUTS)} address bits": multiplexer(run).bits not in INPUTS,
         f"it takes at most {MOST_STEPS} steps": steps(run) > MOST_STEPS,
-        "its units send H": run.signals != "binary" or getattr(rule, "chain_signals", "binary") != "binary",
-        "its W_rec learns at its layer's rate": getattr(rule, "recurrent_rate", 1.0) != 1.0,
     }
     reason = next((reason for reason, applies in reasons.items() if applies), None)
-    if reason is None and not device.holds(_shape([run])):
-        return f"this GPU has too little shared memory for {run.hidden[0]} units"
-    return reason
+    return reason or device.lacks(_shape([run]))
 
 
 def caution(run: Run) -> str | None:
@@ -107,7 +105,7 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
     """
     same = defaultdict(list)
     for run in runs:
-        same[family(run), run.hidden, steps(run), run.updates, run.critic is None].append(run)
+        same[family(run), variant(run), run.hidden, steps(run), run.updates, run.critic is None].append(run)
     parts = [mine[i::n] for mine in same.values() for n in [_shares(mine)] for i in range(n)]
     return sorted(filter(None, parts), key=lambda part: -_work(part[0]))
 
@@ -115,8 +113,8 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
 def _shares(runs: list[Run]) -> int:
     """Into how many groups these runs go, as many for every GPU; a full one is a multiple of what a GPU holds."""
     gpus, processors = max(1, len(device.able())), device.multiprocessors()
-    held = shape(runs[0], PER_MULTIPROCESSOR * processors, processors).blocks
-    most = PER_MULTIPROCESSOR // held * held * processors
+    kind = shape(runs[0], PER_MULTIPROCESSOR * processors, processors)
+    most = PER_MULTIPROCESSOR // kind.blocks * max(1, held(kind.blocks, kind.cluster, processors))
     return gpus * -(-len(runs) // (gpus * most))
 
 
@@ -180,9 +178,10 @@ def _launched(state: State, n: int, draws: dict[str, Any] | None = None) -> Stat
     with gpu.working(f"{G} runs"):
         arrays = [getattr(state, key).copy() for key in ARRAYS]
         totals, errors, activity = gpu.put(np.zeros(G, np.uint32)), gpu.empty((kept, 4)), gpu.empty((kept, 2))
+        streamed = gpu.empty((G * state.shape.cluster * state.shape.streamed * state.shape.threads, 4))
         numbers = (np.uint32(x) for x in (state.done, n, run.updates, state.curve.shape[1]))
         places = tuple(draws.values()) if draws else (np.uint64(0),) * 5
-        arguments = (state.settings, *arrays, totals, errors, activity, *numbers, *places)
+        arguments = (state.settings, *arrays, totals, errors, activity, streamed, *numbers, *places)
         gpu.launch(Kernel("train", state.shape, draws is not None), G, arguments)
     right = gpu.get(totals) / (BATCH * n)
     changed = dict(zip(ARRAYS, arrays, strict=True))
@@ -251,7 +250,7 @@ def update_with_draws(state: State) -> tuple[State, Tensors]:
     """One update of a group of one, and all that was drawn in it: s [B, D], u and h [T+1, B, N], u_a and a [B]."""
     (run,) = state.runs
     rows = steps(run) + 1 if state.shape.chain else 1
-    sizes = {"s": (BATCH, INPUTS), "u": (rows, BATCH, state.shape.units)}
+    sizes = {"s": (BATCH, state.shape.inputs), "u": (rows, BATCH, state.shape.units)}
     sizes |= {"h": sizes["u"], "u_a": (BATCH,), "a": (BATCH,)}
     with state.gpu.working("the draws"):
         places = {kind: state.gpu.empty(size) for kind, size in sizes.items()}

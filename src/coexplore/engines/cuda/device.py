@@ -21,7 +21,7 @@ from coexplore.engines.cuda.layout import Shape
 from coexplore.settings import FieldError
 
 SOURCES = Path(__file__).parent
-OLDEST = 8  # compute capability: the matrix instructions are Ampere's
+OLDEST, CLUSTERS = 8, 9  # compute capability: the matrix instructions are Ampere's, clusters of blocks Hopper's
 MULTIPROCESSOR_COUNT, CAPABILITY_MAJOR, SHARED_MEMORY_OF_A_BLOCK = 16, 75, 97  # in the driver's list of attributes
 
 
@@ -74,9 +74,13 @@ def name() -> str:
 
 
 @functools.cache
-def holds(shape: Shape) -> bool:
-    """Whether a block of this shape has room on every GPU that can train."""
-    return all(_asked(SHARED_MEMORY_OF_A_BLOCK)[index] >= shape.shared for index in able())
+def lacks(shape: Shape) -> str | None:
+    """Why not every GPU that can train takes this shape."""
+    if shape.cluster > 1 and any(_asked(CAPABILITY_MAJOR)[index] < CLUSTERS for index in able()):
+        return f"it takes at most 128 units on a GPU of compute capability below {CLUSTERS}"
+    if any(_asked(SHARED_MEMORY_OF_A_BLOCK)[index] < shape.shared for index in able()):
+        return f"this GPU has too little shared memory for {shape.units} units"
+    return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,6 +119,12 @@ def options(kernel: Kernel) -> tuple[str, ...]:
         "UNITS": shape.units,
         "TILES": shape.tiles,
         "BLOCKS": shape.blocks,
+        "INPUTS": shape.inputs,
+        "CLUSTER": shape.cluster,
+        "SIGNED": str(shape.signed).lower(),
+        "SIGNED_CHAIN": str(shape.signed_chain).lower(),
+        "OWN_RATE": str(shape.own_rate).lower(),
+        "STREAMED": shape.streamed,
         "THREADS": shape.threads,
         "SHARED": kernel.shared,
         "LENGTH": shape.length,
@@ -174,7 +184,8 @@ class Gpu:
         return _compiled[key]
 
     def launch(self, kernel: Kernel, runs: int, arguments: tuple[Any, ...]) -> None:
-        self.compiled(kernel)((runs,), (kernel.shape.threads,), arguments, shared_mem=kernel.shared)
+        blocks, threads = (runs * kernel.shape.cluster,), (kernel.shape.threads,)
+        self.compiled(kernel)(blocks, threads, arguments, shared_mem=kernel.shared)
 
 
 _told = threading.Event()

@@ -22,6 +22,9 @@ constexpr float LOG2E = 1.4426950408889634f;
 constexpr u32 ONE = 0x3C00u;  // 1 in half precision
 constexpr u32 ROW_BYTES = 16, PAIR_BYTES = 16 * ROW_BYTES;  // a row of activity; the sixteen rows of one product
 
+// Two halves of 0 or 1 as -1 or 1.
+DEVICE u32 signs(u32 h) { return 0xBC00BC00u ^ (h & 0x20002000u) << 2; }
+
 DEVICE void split(float x, float y, u32& high, u32& low) {
   float h_x, h_y;
   high = pack(x, y);

@@ -2,7 +2,11 @@
 #pragma once
 
 #define DEVICE __device__ __forceinline__
+#if GIVEN_CLUSTER > 1
+#define KERNEL(threads, blocks) extern "C" __global__ void __cluster_dims__(GIVEN_CLUSTER) __launch_bounds__(threads, blocks)
+#else
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
+#endif
 
 using u32 = unsigned int;
 using u64 = unsigned long long;
@@ -70,3 +74,31 @@ DEVICE void load_matrices_transposed(u32 (&r)[4], u32 address) {
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
 }
 DEVICE void store_shared(u32 address, u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory"); }
+
+// Between the blocks of a cluster: the barrier of all; the same address in the shared memory of another.
+DEVICE void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+DEVICE u32 address_in(u32 block, u32 address) {
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
+  return there;
+}
+
+// A store into another block, and a counter in the same block's shared memory that knows how many bytes have come by such
+// stores. One thread says how many it shall be; then it is done, and with the next it counts anew. `parity` says which of
+// those is waited for, the counter's first being 0.
+DEVICE void send(u32 address, u32 x, u32 counter) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(address), "r"(x),
+               "r"(counter) : "memory");
+}
+DEVICE void new_counter(u32 counter) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(counter) : "memory");
+}
+DEVICE void expect(u32 counter, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(counter), "r"(bytes) : "memory");
+}
+DEVICE void await(u32 counter, u32 parity) {
+  asm volatile("{.reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra again;}"
+               ::"r"(counter), "r"(parity) : "memory");
+}

@@ -22,10 +22,19 @@ FAMILIES: dict[type[Rule], str] = {
     Boltzmann: "boltzmann",
     Recurrent: "recurrent",
 }
-SIZES = (8, 16, 32, 64, 96, 128)  # what is compiled; units in between are padded
-BATCH, CRITIC, INPUTS, BIAS = 16, 64, 24, 20
-MOST_PAIRS_IN_REGISTERS = 13
+SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)  # what is compiled; units in between are padded
+BATCH, CRITIC = 16, 64
+INPUTS = {1: 24, 2: 24, 3: 24, 4: 24, 5: 40}  # likewise, by address bits
+BIAS = {24: 20, 40: 37}  # the input that is always 1
+MOST_PAIRS_IN_REGISTERS, MOST_SHARED = 13, 227 * 1024
 LARGEST_HALF = 65504.0
+
+# Tiles of a warp and blocks of a run, of larger layers: the first is the fastest for few runs, the last for many.
+LARGER = {
+    "independent": {192: [(2, 1)], 256: [(2, 1)], 384: [(4, 1)], 512: [(4, 1)]},
+    "boltzmann": {192: [(1, 2), (2, 1)], 256: [(1, 4), (2, 2)], 384: [(1, 6), (1, 4)], 512: [(1, 8)]},
+    "recurrent": {192: [(1, 2)], 256: [(1, 4)], 384: [(1, 6)], 512: [(1, 8)]},
+}
 
 SETTINGS = np.dtype(
     [
@@ -33,19 +42,24 @@ SETTINGS = np.dtype(
         *((name, "i4") for name in ("units", "bits", "steps", "rule")),
         *((name, "i4") for name in ("signed_inputs", "signed_rewards", "centre_reward", "tanh_critic")),
         *((name, "f4", 2) for name in ("coupling", "strength", "rate_hidden", "rate_output", "rate_critic")),
-        ("decay", "f4"),
+        *((name, "f4") for name in ("decay", "recurrent_rate")),
     ]
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """What is compiled: a family, its padded units, and how a block divides them."""
+    """What is compiled: a family, padded units and inputs, what is heard of a unit, and how blocks divide the units."""
 
     family: str
     units: int
     tiles: int  # of eight units, per warp
     blocks: int  # that a multiprocessor should hold
+    inputs: int = 24
+    cluster: int = 1  # blocks per run
+    signed: bool = False
+    signed_chain: bool = False
+    own_rate: bool = False  # of W_rec
 
     @property
     def chain(self) -> bool:
@@ -53,7 +67,7 @@ class Shape:
 
     @property
     def warps(self) -> int:
-        return max(4, self.units // 8 // self.tiles)
+        return max(4, self.units // 8 // self.tiles // self.cluster)
 
     @property
     def threads(self) -> int:
@@ -62,19 +76,31 @@ class Shape:
     @property
     def length(self) -> int:
         """Words of a run's parameters."""
-        return INPUTS * (self.units + CRITIC) + self.units + CRITIC + 2 + (self.units**2 if self.chain else 0)
+        return self.inputs * (self.units + CRITIC) + self.units + CRITIC + 2 + (self.units**2 if self.chain else 0)
 
     @property
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
-        pairs = self.tiles * (3 + self.chain * self.units // 8) + 3 * -(-8 // self.warps)
-        moments = 0 if pairs <= MOST_PAIRS_IN_REGISTERS else 16 * pairs * self.threads
-        return self.shared_without_moments + moments
+        pairs = 0 if self._pairs <= MOST_PAIRS_IN_REGISTERS else self._pairs - self.streamed
+        return self.shared_without_moments + 16 * pairs * self.threads
+
+    @property
+    def streamed(self) -> int:
+        """Pairs of weights per thread whose moments are in global memory."""
+        beyond = self._pairs - (MOST_SHARED - self.shared_without_moments) // (16 * self.threads)
+        return 0 if self._pairs <= MOST_PAIRS_IN_REGISTERS else max(0, -(-beyond // self.tiles) * self.tiles)
+
+    @property
+    def _pairs(self) -> int:
+        """Of weights, that a thread has."""
+        inputs = self.inputs // 8
+        return self.tiles * (inputs + self.chain * self.units // 8) + inputs * -(-8 // self.warps)
 
     @property
     def shared_without_moments(self) -> int:
         activity = 2 * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
-        return 8 * 1024 + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128
+        states = 8 * 2 * 16 * (-(-self.inputs // 16) * 16)
+        return states + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128
 
     @property
     def numbers_seen(self) -> int:
@@ -87,7 +113,9 @@ class Shape:
 
         The two chains draw alike; Algorithm 1's keeps nothing of it.
         """
-        return Shape("boltzmann" if self.chain else self.family, self.units, 1, 1)
+        kind = "boltzmann" if self.chain else self.family
+        tiles, cluster = LARGER[kind].get(self.units, [(1, 1)])[0]
+        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, self.signed, self.signed_chain)
 
 
 def family(run: Run) -> str:
@@ -99,16 +127,39 @@ def padded(run: Run) -> int:
 
 
 def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
-    """The division of a block that is fastest for so many runs; none changes a result."""
-    kind, units = family(run), padded(run)
+    """The division of the units that is fastest for so many runs; none changes a result."""
+    kind, units, (inputs, *rest) = family(run), padded(run), variant(run)
+    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors)
+    return Shape(kind, units, tiles, blocks, inputs, cluster, *rest)
+
+
+def variant(run: Run) -> tuple[int, bool, bool, bool]:
+    """The inputs, whether the output hears signs, whether the units do, whether W_rec has a rate of its own."""
+    rule = run.rules[0]
+    signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
+    own_rate = getattr(rule, "recurrent_rate", 1.0) != 1.0
+    return INPUTS[multiplexer(run).bits], run.signals == "signed", signed_chain, own_rate
+
+
+def _division(kind: str, units: int, runs: int, multiprocessors: int) -> tuple[int, int, int]:
+    """Tiles of a warp, blocks of a multiprocessor, blocks of a run."""
+    if units in LARGER[kind]:
+        *few, many = LARGER[kind][units]
+        tiles, cluster = next((x for x in few if runs <= held(1, x[1], multiprocessors)), many)
+        return tiles, 1, cluster
     if kind == "independent":
-        return Shape(kind, units, 1, 2 if units <= 64 else 1)
+        return 1, 2 if units <= 64 else 1, 1
     if units == 128:
-        return Shape(kind, units, 2 if kind == "boltzmann" else 1, 1)
+        return 2 if kind == "boltzmann" else 1, 1, 1
     if units == 64:  # a block alone on its multiprocessor may have all the registers it likes
-        tiles, blocks = (1, 1) if runs <= multiprocessors else (1, 2) if runs <= 2 * multiprocessors else (2, 3)
-        return Shape(kind, units, tiles, blocks)
-    return Shape(kind, units, 1, 1 if units == 96 else 3)
+        load = runs / multiprocessors
+        return (1, 1, 1) if load <= 1 else (1, 2, 1) if load <= 2 else (2, 3, 1)
+    return 1, 1 if units == 96 else 3, 1
+
+
+def held(blocks: int, cluster: int, multiprocessors: int) -> int:
+    """Runs at a time. The blocks of a cluster are neighbours on the chip, and larger ones leave an eighth unused."""
+    return blocks * (multiprocessors if cluster <= 2 else multiprocessors * 7 // 8) // cluster
 
 
 def settings(runs: Sequence[Run]) -> Tensor:
@@ -128,7 +179,7 @@ def _record(run: Run) -> Tensor:
     x["signed_inputs"], x["signed_rewards"] = task.encoding == "signed", task.rewards == "signed"
     x["centre_reward"] = rule.centres_reward
     x["tanh_critic"] = critic is not None and critic.activation == "tanh"
-    x["coupling"], x["decay"] = number.coupling, number.trace_decay
+    x["coupling"], x["decay"], x["recurrent_rate"] = number.coupling, number.trace_decay, number.recurrent_rate
     x["strength"] = number.strength if rule.centres_activity else 0.0
     x["rate_hidden"], x["rate_output"] = number.rate_hidden, number.rate_output
     x["rate_critic"] = number.rate_critic if critic else 0.0  # a critic of zeros that never learns is none
@@ -161,18 +212,19 @@ class Place(NamedTuple):
 
 def places(run: Run) -> list[Place]:
     """In the order of the parameters' tree."""
-    D, N, U = run.task.size, run.hidden[0], padded(run)
-    V = INPUTS * U
-    out = V + INPUTS * CRITIC
+    D, N, U, inputs = run.task.size, run.hidden[0], padded(run), INPUTS[multiplexer(run).bits]
+    V = inputs * U
+    out = V + inputs * CRITIC
+    bias = BIAS[inputs]
     of_critic = out + U
     last = of_critic + CRITIC
-    found = [Place(0, (D, N), U, True), Place(BIAS * U, (N,), 1, True)]
+    found = [Place(0, (D, N), U, True), Place(bias * U, (N,), 1, True)]
     if family(run) != "independent":
         found.append(Place(last + 2, (N, N), U, True))
     found += [Place(out, (N, 1), 1, False), Place(last, (1,), 1, False)]
     if run.critic:
         K = run.critic.widths[0]
-        found += [Place(V, (D, K), CRITIC, True), Place(V + BIAS * CRITIC, (K,), 1, True)]
+        found += [Place(V, (D, K), CRITIC, True), Place(V + bias * CRITIC, (K,), 1, True)]
         found += [Place(of_critic, (K, 1), 1, False), Place(last + 1, (1,), 1, False)]
     return found
 

@@ -24,7 +24,8 @@ DEVICE void Training<Z, RECORD>::update(u32 t, float span) {
   vote(t);
   if ((t + 1) % AHEAD == 0 && warp < AHEAD) sample_states(t + 1 + warp);
   const Prepared now = prepare(t);
-  barrier();
+  stream();
+  come_together(t);
   learn(t, now);
 }
 
@@ -37,7 +38,7 @@ DEVICE float Training<Z, RECORD>::value(u32 t) const {
   return sum;
 }
 
-// The critic's sums are there after the barriers of a chain; without one they are not yet.
+// The critic's sums are there after the barriers of a chain; without those they are not yet.
 template <class Z, bool RECORD>
 DEVICE Prepared Training<Z, RECORD>::prepare(u32 t) const {
   const Adam adam(t + 1);
@@ -47,17 +48,18 @@ DEVICE Prepared Training<Z, RECORD>::prepare(u32 t) const {
                   adam.gain * settings.rate_critic.at(progress),
                   uniform(random_words(lane % 16, t, seed, ACTION).x[0]),
                   settings.signed_rewards ? -1.f : 0.f,
-                  Z::CHAIN ? value(t) : 0.f,
+                  Z::EARLY_VALUE ? value(t) : 0.f,
                   answers(t)[lane % 16] != 0,
                   settings.centre_reward != 0};
 }
 
 // What unit (n, row) learns from in episode k, signal included: W += alpha S E^T.
+// `out` is what firing changes of the output's drive, w or 2 w.
 // Weight Max, with E = e^w (e^-w if A = 0) and `odds` = P(a) / (1 - P(a)) of the action taken: 1 - P(a | H_i = 0) / P(a | H)
 // is (E - 1) / (odds + E) where H_i = 1; the expected form has (E - 1) / (odds (E if H_i = 0) + p E + 1 - p).
 template <class Z, bool RECORD>
 DEVICE float Training<Z, RECORD>::credit(int n, int k, const Episodes& episodes) const {
-  const float signal = episodes.signal[k], q = p[n][k], out = W_out[n].p;
+  const float signal = episodes.signal[k], q = p[n][k], out = Z::SIGNED_OUT ? 2.f * W_out[n].p : W_out[n].p;
   const bool fired = H[n][k / 2] >> (16 * (k % 2)) & ONE;
   if (Z::FAMILY == Family::boltzmann) return fired ? signal : 0.f;
   if (Z::FAMILY == Family::recurrent || settings.rule == REINFORCE) return signal * fmaf(-kappa, q, fired ? 1.f : 0.f);
@@ -72,13 +74,13 @@ DEVICE void Training<Z, RECORD>::learn(u32 t, const Prepared& now) {
   // The action, the reward and the critic's error of the episode lane % 16, the same in every warp.
   const u32 b = lane % 16;
   float x = b_out.p;
-#pragma unroll
+#pragma unroll (Z::UNIT_TILES < 16 ? Z::UNIT_TILES : 16)
   for (int i = 0; i < Z::UNIT_TILES; i++) x += partial_out(t)[i * 16 + b];
   const float pi = sigmoid(x);
   const bool fires = now.u < pi, correct = fires == now.answer;
-  const float a = fires ? 1.f : 0.f, R = correct ? 1.f : now.wrong, delta = R - (Z::CHAIN ? now.value : value(t));
+  const float a = fires ? 1.f : 0.f, R = correct ? 1.f : now.wrong, delta = R - (Z::EARLY_VALUE ? now.value : value(t));
   right += correct;
-  if (RECORD && thread_index() < 16) draws.u_a[b] = now.u, draws.a[b] = a;
+  if (RECORD && thread_index() < 16 && rank == 0) draws.u_a[b] = now.u, draws.a[b] = a;
 
   // The same for the four episodes that this lane has of a tile.
   Episodes episodes;
@@ -113,10 +115,10 @@ DEVICE void Training<Z, RECORD>::climb(const Adam& adam, u32 (&weights)[4], int 
 
 // The weights between S and a tile, from the tile's E.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::climb_inputs(const Adam& adam, u32 (&weights)[2][4], int pair, const u32 (&s)[2][4],
+DEVICE void Training<Z, RECORD>::climb_inputs(const Adam& adam, Inputs& weights, int pair, const Inputs& s,
                                               const Rows& rows, float rate) {
 #pragma unroll
-  for (int i = 0; i < INPUT_TILES; i++) {
+  for (int i = 0; i < Z::INPUT_TILES; i++) {
     float g[4] = {0, 0, 0, 0};
     mma(g, rows.f, s[i / 2][i % 2 * 2], s[i / 2][i % 2 * 2 + 1]);
     climb(adam, weights[i / 2], i % 2, pair + i, rows.down * (g[0] + g[2]), rows.down * (g[1] + g[3]), rate);
@@ -125,15 +127,15 @@ DEVICE void Training<Z, RECORD>::climb_inputs(const Adam& adam, u32 (&weights)[2
 
 // S for the gradient of a tile.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::load_inputs(u32 t, u32 (&s)[2][4]) const {
-  load_matrices(s[0], inputs(t) + for_gradient(Z::S_HALF));
-  load_matrices(s[1], inputs(t) + for_gradient(Z::S_HALF) + PAIR_BYTES);
+DEVICE void Training<Z, RECORD>::load_inputs(u32 t, Inputs& s) const {
+#pragma unroll
+  for (int d = 0; d < Z::INPUT_DEPTH; d++) load_matrices(s[d], inputs(t) + for_gradient(Z::S_HALF) + d * PAIR_BYTES);
 }
 
 // Ascent on delta V(s).
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::learn_critic(const Prepared& now, u32 t, const Episodes& episodes) {
-  u32 s[2][4];
+  Inputs s;
   load_inputs(t, s);
   const bool tanh = settings.tanh_critic;
 #pragma unroll
@@ -146,7 +148,7 @@ DEVICE void Training<Z, RECORD>::learn_critic(const Prepared& now, u32 t, const 
       back[k] = episodes.delta[k] * w[n].p * slope;
       forward[k] = episodes.delta[k] * x;
     }
-    climb_inputs(now.adam, V[n], Z::V_PAIRS + n * INPUT_TILES, s, as_rows(back), now.rate_critic);
+    climb_inputs(now.adam, V[n], Z::V_PAIRS + n * Z::INPUT_TILES, s, as_rows(back), now.rate_critic);
     now.adam.step(w[n], sum_episodes(forward) * (1 / 16.f), now.rate_critic);
   }
 }
@@ -156,26 +158,38 @@ template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::learn_hidden(const Prepared& now, u32 t, const Episodes& episodes,
                                               const Errors& e) {
   Rows rows[Z::TILES];
+  if (Z::FAMILY == Family::boltzmann && Z::SIGNED_REC) {
+#pragma unroll
+    for (int n = 0; n < Z::TILES; n++) {
+      float x[4];
+      sent(n, true, x);
+#pragma unroll
+      for (int k = 0; k < 4; k++) x[k] *= 0.5f * episodes.signal[k];
+      rows[n] = as_rows(x);
+    }
+    learn_boltzmann(now, rows);
+  }
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) rows[n] = as_rows(e[n]);
-  if (Z::FAMILY == Family::boltzmann) learn_boltzmann(now, rows);
-  u32 s[2][4];
+  if (Z::FAMILY == Family::boltzmann && !Z::SIGNED_REC) learn_boltzmann(now, rows);
+  Inputs s;
   load_inputs(t, s);
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) {
-    climb_inputs(now.adam, W[n], Z::W_PAIRS + n * INPUT_TILES, s, rows[n], now.rate_hidden);
+    climb_inputs(now.adam, W[n], Z::W_PAIRS + n * Z::INPUT_TILES, s, rows[n], now.rate_hidden);
     float h[4];
-    unpack(H[n][0], h[0], h[1]);
-    unpack(H[n][1], h[2], h[3]);
+    sent(n, Z::SIGNED_OUT, h);
 #pragma unroll
     for (int k = 0; k < 4; k++) h[k] *= episodes.delta[k] * episodes.error[k];
     now.adam.step(W_out[n], sum_episodes(h) * (1 / 16.f), now.rate_output);
   }
 }
 
-// W_rec += alpha c E H^T off the diagonal. No branches: they would make the steps of the tiles wait for one another.
+// W_rec += alpha c E H^T off the diagonal; where signals are signed, with 2 H - 1 for H and half of E. No branches: they would
+// make the steps of the tiles wait for one another.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]) {
+  const float rate = Z::OWN_RATE ? now.rate_hidden * settings.recurrent_rate : now.rate_hidden;
   const float other_0 = row == 2 * column ? 0.f : 1.f, other_1 = row == 2 * column + 1 ? 0.f : 1.f;
   u32 h[4];
 #pragma unroll
@@ -188,23 +202,48 @@ DEVICE void Training<Z, RECORD>::learn_boltzmann(const Prepared& now, const Rows
       const float down = c * rows[n].down;
       const bool diagonal = i == tile(n);
       const float down_0 = diagonal ? down * other_0 : down, down_1 = diagonal ? down * other_1 : down;
-      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, n * Z::REC_TILES + i, down_0 * (g[0] + g[2]),
-            down_1 * (g[1] + g[3]), now.rate_hidden);
+      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, rec_pair(n, i), down_0 * (g[0] + g[2]), down_1 * (g[1] + g[3]),
+            rate);
     }
   }
 }
 
 // W_rec += alpha c sum_s lambda^(T-s) E_(s) H_(s-1)^T, from the last step back; `e` becomes the sum of the decayed E_(s).
+// A larger layer's sums have no room in the registers beside the weights: they are taken in slices of the inputs.
 template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::learn_recurrent(const Prepared& now, const Episodes& episodes, Errors& e) {
-  float g[Z::TILES][Z::UNIT_TILES][2] = {}, error[Z::TILES][4], decay = 1.f;
+  constexpr int SLICE = Z::UNIT_TILES / Z::SLICES;
+  const float rate = Z::OWN_RATE ? now.rate_hidden * settings.recurrent_rate : now.rate_hidden;
+  Errors last;
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++)
 #pragma unroll
-    for (int k = 0; k < 4; k++) error[n][k] = e[n][k];
+    for (int k = 0; k < 4; k++) last[n][k] = e[n][k];
+#pragma unroll
+  for (int slice = 0; slice < Z::SLICES; slice++) {
+    Slice g = {};
+    if (slice) publish(before_last), hear();
+    sum_slice(slice, episodes, last, e, g);
+    if (!owner) return;
+#pragma unroll
+    for (int k = 0; k < Z::TILES * SLICE; k++) {
+      const int n = Z::STREAMED ? k % Z::TILES : k / SLICE, j = Z::STREAMED ? k / Z::TILES : k % SLICE, i = slice * SLICE + j;
+      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, rec_pair(n, i), c * g[n][j][0], c * g[n][j][1], rate);
+    }
+  }
+}
+
+// g of a slice of the inputs; the first time also e.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::sum_slice(int slice, const Episodes& episodes, const Errors& last, Errors& e, Slice& g) {
+  float error[Z::TILES][4], decay = 1.f;
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++)
+#pragma unroll
+    for (int k = 0; k < 4; k++) error[n][k] = last[n][k];
 #pragma unroll 1
   for (u32 s = steps;; s--) {
-    if (owner) add_outer(error, g);
+    if (owner) add_outer(slice, error, g);
     if (s == 1) break;
     decay *= settings.decay;
     u32 before[Z::TILES][2] = {};
@@ -216,30 +255,27 @@ DEVICE void Training<Z, RECORD>::learn_recurrent(const Prepared& now, const Epis
       before[n][0] = h.x, before[n][1] = h.y;
       const float errors[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-      for (int k = 0; k < 4; k++) error[n][k] = decay * episodes.signal[k] * errors[k], e[n][k] += error[n][k];
+      for (int k = 0; k < 4; k++) {
+        error[n][k] = decay * episodes.signal[k] * errors[k];
+        if (slice == 0) e[n][k] += error[n][k];
+      }
     }
     publish(before);
-    barrier();
+    hear();
   }
-  if (!owner) return;
-#pragma unroll
-  for (int n = 0; n < Z::TILES; n++)
-#pragma unroll
-    for (int i = 0; i < Z::REC_TILES; i++)
-      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, n * Z::REC_TILES + i, c * g[n][i][0], c * g[n][i][1],
-            now.rate_hidden);
 }
 
 // g += E H^T with the H that was published last.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::add_outer(const Errors& e, float (&g)[Z::TILES][Z::UNIT_TILES][2]) {
+DEVICE void Training<Z, RECORD>::add_outer(int slice, const Errors& e, Slice& g) {
   Rows rows[Z::TILES];
   u32 h[4];
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) rows[n] = as_rows(e[n]);
 #pragma unroll
-  for (int i = 0; i < Z::UNIT_TILES; i++) {
-    if (i % 2 == 0) load_matrices(h, activity() + for_gradient(Z::H_HALF) + i / 2 * PAIR_BYTES);
+  for (int i = 0; i < Z::UNIT_TILES / Z::SLICES; i++) {
+    const int at = slice * (Z::UNIT_TILES / Z::SLICES) + i;
+    if (i % 2 == 0) load_matrices(h, activity() + for_gradient(Z::H_HALF) + at / 2 * PAIR_BYTES);
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
       float x[4] = {0, 0, 0, 0};

@@ -1,5 +1,5 @@
-// One run, trained by one block: what a thread has of it, and how it is read and written. The work itself is declared here
-// in the order of the algorithm boxes and written in explore.cuh and learn.cuh.
+// One run, trained by one block or a cluster of them: what a thread has of it, and how it is read and written. The work itself
+// is declared here in the order of the algorithm boxes and written in explore.cuh and learn.cuh.
 #pragma once
 #include "adam.cuh"
 #include "layout.cuh"
@@ -21,8 +21,11 @@ struct Prepared {
 
 template <class Z, bool RECORD>
 struct Training {
+  static constexpr int STREAMS = Z::STREAMED ? 4 : 1;
+
   // This thread's place.
   const u32 lane = thread_index() % 32, warp = thread_index() / 32, row = lane / 4, column = lane % 4;
+  const u32 rank = Z::CLUSTER > 1 ? block_index() % Z::CLUSTER : 0;  // of this block among those of its run
   const bool owner = Z::OWNERS == Z::WARPS || warp < Z::OWNERS;  // of hidden units
   unsigned char* const memory = shared_memory();
   const u32 base = shared_address(memory);
@@ -31,21 +34,26 @@ struct Training {
   const Draws draws;
   float4* const kept_errors;  // see `keep`
   uint2* const kept_activity;
+  float4* const streamed;  // see Shape
 
   // Parameters. Fragments are [tile][sixteen inputs][4].
-  u32 W_rec[Z::TILES][Z::CHAIN ? Z::DEPTH : 1][4] = {}, W[Z::TILES][2][4] = {}, V[Z::CRITIC_SHARE][2][4] = {};
-  float4 moments[Z::MOMENTS_IN_REGISTERS ? Z::PAIRS : 1] = {};
+  u32 W_rec[Z::TILES][Z::CHAIN ? Z::DEPTH : 1][4] = {}, W[Z::TILES][Z::INPUT_DEPTH][4] = {};
+  u32 V[Z::CRITIC_SHARE][Z::INPUT_DEPTH][4] = {};
+  float4 moments[Z::MOMENTS_IN_REGISTERS ? Z::PAIRS : 1] = {}, coming[STREAMS];
   Single W_out[Z::TILES] = {}, w[Z::CRITIC_SHARE] = {}, b_out, w_0;
 
   // The update under way; arrays are [tile][4] as fragments.cuh says.
   float c, kappa, progress;
   float drive[Z::TILES][4], p[Z::TILES][4], hidden[Z::CRITIC_SHARE][4] = {};  // drive is -log2(e) (W^T S + b)
   u32 H[Z::TILES][2] = {};  // two bits a word, as half-precision numbers; a word for each half of the batch
+  u32 before_last[Z::TILES][2];  // H_(T-1), where Algorithm 2 needs it again
+  Words next[Z::TILES];     // random words of the next step, where there is time to have them before
+  u32 received = 0;         // a bit for each counter: the parity of what comes next
   u32 turn = 0;             // which of the two buffers of H was written last
   u32 right = 0;            // answers rewarded since the curve was last written, in the episode lane % 16
 
-  DEVICE Training(const Draws& draws, float4* errors, uint2* activity)
-      : draws(draws), kept_errors(errors), kept_activity(activity) {}
+  DEVICE Training(const Draws& draws, float4* errors, uint2* activity, float4* streamed)
+      : draws(draws), kept_errors(errors), kept_activity(activity), streamed(streamed) {}
 
   // One update: sample S, H and A, observe R, learn.
   DEVICE void update(u32 t, float span);
@@ -53,10 +61,11 @@ struct Training {
   DEVICE void sample_states(u32 t);
   DEVICE void read_states(u32 t);
   DEVICE void explore(u32 t);
-  DEVICE void draw(int n, const float (&y)[4], u32 t, u32 s);
+  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s);
   DEVICE void step(u32 t, u32 s);
   DEVICE void publish(const u32 (&h)[Z::TILES][2]);
   DEVICE void keep(u32 s, const u32 (&before)[Z::TILES][2]);
+  DEVICE void sent(int n, bool as_signs, float (&x)[4]) const;
   DEVICE void vote(u32 t);
   DEVICE void record_states(u32 t);
   DEVICE void record_draws(int n, const Words& words, u32 s);
@@ -68,16 +77,19 @@ struct Training {
   DEVICE float credit(int n, int k, const Episodes& episodes) const;
   DEVICE void learn_critic(const Prepared& now, u32 t, const Episodes& episodes);
   DEVICE void learn_hidden(const Prepared& now, u32 t, const Episodes& episodes, const Errors& e);
-  DEVICE void load_inputs(u32 t, u32 (&s)[2][4]) const;
+  using Inputs = u32[Z::INPUT_DEPTH][4];
+  using Slice = float[Z::TILES][Z::UNIT_TILES / Z::SLICES][2];
+  DEVICE void load_inputs(u32 t, Inputs& s) const;
   DEVICE void learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]);
   DEVICE void learn_recurrent(const Prepared& now, const Episodes& episodes, Errors& e);
-  DEVICE void add_outer(const Errors& e, float (&g)[Z::TILES][Z::UNIT_TILES][2]);
-  DEVICE void climb_inputs(const Adam& adam, u32 (&weights)[2][4], int pair, const u32 (&s)[2][4], const Rows& rows,
-                           float rate);
+  DEVICE void sum_slice(int slice, const Episodes& episodes, const Errors& last, Errors& e, Slice& g);
+  DEVICE void add_outer(int slice, const Errors& e, Slice& g);
+  DEVICE void climb_inputs(const Adam& adam, Inputs& weights, int pair, const Inputs& s, const Rows& rows, float rate);
   DEVICE void climb(const Adam& adam, u32 (&weights)[4], int odd, int pair, float g_0, float g_1, float rate);
 
   // Where things are.
-  DEVICE u32 tile(int n) const { return warp * Z::TILES + n; }
+  DEVICE u32 tile(int n) const { return (Z::CLUSTER > 1 ? rank * Z::WARPS + warp : warp) * Z::TILES + n; }
+  DEVICE bool real(int n) const { return tile(n) * TILE + row < settings.units; }  // not padding
   DEVICE u32 critic_tile(int n) const { return warp * Z::CRITIC_SHARE + n; }
   DEVICE bool has_critic_tile(int n) const {
     return Z::CRITIC_SHARE * Z::WARPS == Z::CRITIC_TILES || critic_tile(n) < Z::CRITIC_TILES;
@@ -94,13 +106,61 @@ struct Training {
   DEVICE float* partial_value(u32 t) const { return (float*)(memory + Z::AT_VALUE) + t % 2 * (Z::CRITIC_TILES * 16); }
   DEVICE u32* answers(u32 t) const { return (u32*)(memory + Z::AT_ANSWER) + t % TURNS * 16; }
   DEVICE u32 kept(u32 s, int n) const { return ((s - 1) * Z::UNIT_TILES + tile(n)) * 32 + lane; }
-  DEVICE float4 moment(int pair) const {
+
+  // Between the blocks of a cluster. A place that is sent to was last read before what was received last had been sent: so two
+  // turns are enough, and no barrier is needed.
+  DEVICE u32 counter(u32 i) const { return base + Z::AT_COUNTERS + 8 * i; }
+  DEVICE void receive(u32 i) {
+    await(counter(i), received >> i & 1);
+    received ^= 1u << i;
+  }
+  // Nothing is sent to a block that is not ready.
+  DEVICE void begin() const {
+    if (Z::CLUSTER == 1) return barrier();
+    if (thread_index() < Z::COUNTERS) new_counter(counter(thread_index()));
+    cluster_barrier();
+  }
+  // What was published last can be read.
+  DEVICE void hear() {
+    if (Z::CLUSTER == 1) barrier();
+    else receive(turn);
+  }
+  // So can all that was written for the learning of update t.
+  DEVICE void come_together(u32 t) {
+    barrier();
+    if (Z::CLUSTER == 1) return;
+    if (Z::FAMILY == Family::boltzmann) hear();
+    receive(2 + t % 2);
+  }
+
+  // Moments. Those in global memory belong to tiles of W_rec's inputs spread evenly among the others, and are read in the order
+  // of the pairs, STREAMS at a time on the way; `stream` begins it.
+  DEVICE int rec_pair(int n, int i) const {
+    if (!Z::STREAMED) return n * Z::REC_TILES + i;
+    const int share = Z::STREAMED / Z::TILES, before = i * share / Z::REC_TILES;
+    const bool streams = (i + 1) * share / Z::REC_TILES > before;
+    return (streams ? before : share + i - before) * Z::TILES + n;
+  }
+  DEVICE float4& in_memory(int pair) const {
+    const u32 at = pair * Z::THREADS + thread_index();
+    if (pair < Z::STREAMED) return streamed[at];
+    return ((float4*)(memory + Z::AT_MOMENTS))[at - Z::STREAMED * Z::THREADS];
+  }
+  DEVICE void stream() {
+#pragma unroll
+    for (int i = 0; i < STREAMS; i++)
+      if (i < Z::STREAMED) coming[i] = in_memory(i);
+  }
+  DEVICE float4 moment(int pair) {
     if (Z::MOMENTS_IN_REGISTERS) return moments[Z::MOMENTS_IN_REGISTERS ? pair : 0];
-    return ((const float4*)(memory + Z::AT_MOMENTS))[pair * Z::THREADS + thread_index()];
+    if (pair >= Z::STREAMED) return in_memory(pair);
+    const float4 x = coming[pair % STREAMS];
+    if (pair + STREAMS < Z::STREAMED) coming[pair % STREAMS] = in_memory(pair + STREAMS);
+    return x;
   }
   DEVICE void set_moment(int pair, float4 x) {
     if (Z::MOMENTS_IN_REGISTERS) moments[Z::MOMENTS_IN_REGISTERS ? pair : 0] = x;
-    else ((float4*)(memory + Z::AT_MOMENTS))[pair * Z::THREADS + thread_index()] = x;
+    else in_memory(pair) = x;
   }
 
   // f(high, low, pair, at, stride) for every pair of weights that this thread has, stored at `at` and `at + stride`.
@@ -112,19 +172,19 @@ struct Training {
       const u32 at = column * 2 * Z::UNITS + tile(n) * TILE + row;
 #pragma unroll
       for (int i = 0; i < Z::REC_TILES; i++)
-        f(W_rec[n][i / 2][i % 2 * 2], W_rec[n][i / 2][i % 2 * 2 + 1], n * Z::REC_TILES + i,
+        f(W_rec[n][i / 2][i % 2 * 2], W_rec[n][i / 2][i % 2 * 2 + 1], rec_pair(n, i),
           Z::W_REC + i * TILE * Z::UNITS + at, Z::UNITS);
 #pragma unroll
-      for (int i = 0; i < INPUT_TILES; i++)
-        f(W[n][i / 2][i % 2 * 2], W[n][i / 2][i % 2 * 2 + 1], Z::W_PAIRS + n * INPUT_TILES + i,
+      for (int i = 0; i < Z::INPUT_TILES; i++)
+        f(W[n][i / 2][i % 2 * 2], W[n][i / 2][i % 2 * 2 + 1], Z::W_PAIRS + n * Z::INPUT_TILES + i,
           Z::W + i * TILE * Z::UNITS + at, Z::UNITS);
     }
 #pragma unroll
     for (int n = 0; n < Z::CRITIC_SHARE; n++) {
       if (!has_critic_tile(n)) break;
 #pragma unroll
-      for (int i = 0; i < INPUT_TILES; i++)
-        f(V[n][i / 2][i % 2 * 2], V[n][i / 2][i % 2 * 2 + 1], Z::V_PAIRS + n * INPUT_TILES + i,
+      for (int i = 0; i < Z::INPUT_TILES; i++)
+        f(V[n][i / 2][i % 2 * 2], V[n][i / 2][i % 2 * 2 + 1], Z::V_PAIRS + n * Z::INPUT_TILES + i,
           Z::V + (i * TILE + column * 2) * CRITIC + critic_tile(n) * TILE + row, CRITIC);
     }
   }
@@ -137,9 +197,9 @@ struct Training {
       if (owner) f(W_out[n], Z::W_OUT + tile(n) * TILE + row, column == 0);
 #pragma unroll
     for (int n = 0; n < Z::CRITIC_SHARE; n++)
-      if (has_critic_tile(n)) f(w[n], Z::W_CRITIC + critic_tile(n) * TILE + row, column == 0);
-    f(b_out, Z::B_OUT, thread_index() == 0);
-    f(w_0, Z::W_0, thread_index() == 0);
+      if (has_critic_tile(n)) f(w[n], Z::W_CRITIC + critic_tile(n) * TILE + row, column == 0 && rank == 0);
+    f(b_out, Z::B_OUT, thread_index() == 0 && rank == 0);
+    f(w_0, Z::W_0, thread_index() == 0 && rank == 0);
   }
 
   DEVICE void load(const u32* weights, const float* m, const float* v) {
@@ -152,8 +212,9 @@ struct Training {
 
   DEVICE void save(u32* weights, float* m, float* v) {
     each_pair([&](u32& high, u32& low, int pair, u32 at, u32 stride) {
+      if (pair >= Z::V_PAIRS && rank != 0) return;
       from_stored(high, low, weights[at], weights[at + stride]);  // its own inverse
-      const float4 x = moment(pair);
+      const float4 x = Z::MOMENTS_IN_REGISTERS ? moment(pair) : in_memory(pair);
       m[at] = x.x, m[at + stride] = x.y, v[at] = x.z, v[at + stride] = x.w;
     });
     each_single([&](Single& x, u32 at, bool mine) {
