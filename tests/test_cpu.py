@@ -53,11 +53,36 @@ ONE_UPDATE = [
     small(UnbiasedWeightMax(expected=True), N=100, batch=33),
     small(Recurrent(), task=Multiplexer(2, "binary", "binary"), critic=Critic("relu", 5)),
     small(Reinforce(), learning_rate=(0.01, 0.002, 0.03)),
+    *(small(Reinforce(c), N=N, signals="signed") for c, N in (("none", 7), ("both", 64))),
+    *(small(StraightThrough(centring=c), N=N, batch=5, signals="signed") for c, N in (("activity", 7), ("both", 64))),
+    *(small(UnbiasedWeightMax(expected=x), N=N, signals="signed") for x, N in ((False, 7), (True, 100))),
+    *(small(Boltzmann(steps=2), N=N, signals="signed") for N in (1, 33)),
+    *(small(Boltzmann(0.7, 3, chain_signals="signed"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
+    small(Boltzmann(1.0, 2, centring="none", chain_signals="signed"), N=100, signals="signed", critic=None),
+    small(Recurrent(), N=100, signals="signed"),
+    *(small(Recurrent(0.7, 3, chain_signals="signed"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
+    *(
+        small(Recurrent(centring=c, centring_strength=0.3, chain_signals="signed"), signals="signed")
+        for c in ("none", "activity", "reward", "both")
+    ),
+    small(Boltzmann(steps=2, recurrent_rate=0.3)),
+    small(Recurrent(recurrent_rate=0.3), learning_rate=Linear(0.01, 0.001)),
 ]
 TWENTY_UPDATES = [
     small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=20, bits=2, learning_rate=Linear(0.01, 0.001)),
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
     small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
+    small(Reinforce(), N=13, bits=2, signals="signed"),
+    small(StraightThrough(), N=13, bits=2, signals="signed"),
+    *(small(UnbiasedWeightMax(expected=x), N=13, bits=2, signals="signed") for x in (False, True)),
+    small(Boltzmann(0.5, 4, chain_signals="signed", recurrent_rate=0.3), N=13, bits=2, signals="signed"),
+    small(
+        Recurrent(Linear(0.5, 0.2), 3, chain_signals="signed", recurrent_rate=0.3),
+        N=13,
+        bits=2,
+        signals="signed",
+        learning_rate=Linear(0.01, 0.001),
+    ),
 ]
 
 
@@ -82,7 +107,7 @@ def test_one_update_is_the_algorithm_box(run):
     agree(run, 1, 1e-5)
 
 
-@pytest.mark.parametrize("run", TWENTY_UPDATES, ids=lambda run: run.rule.name)
+@pytest.mark.parametrize("run", TWENTY_UPDATES, ids=name_of)
 def test_twenty_updates_are_the_algorithm_box(run):
     agree(run, 20, 5e-5)
 
@@ -117,6 +142,15 @@ def test_the_same_bits_whatever_the_threads_and_however_it_is_cut(rule):
             assert np.array_equal(x, y)
             assert np.array_equal(x, z)
     assert not np.array_equal(one[0].curve, one[1].curve)
+
+
+@pytest.mark.parametrize("signals", ["binary", "signed"])
+def test_algorithm_1_keeps_w_rec_symmetric_to_the_last_bit(signals):
+    run = small(Boltzmann(steps=3, chain_signals=signals), N=100, updates=50)
+    W_rec = cpu.params(cpu.advance(cpu.start([run]), 50))[0].layers[0].W_rec
+    assert np.count_nonzero(W_rec) > 9000
+    assert np.array_equal(W_rec, W_rec.T)
+    assert not np.diag(W_rec).any()
 
 
 @pytest.mark.usefixtures("optimised")

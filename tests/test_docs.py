@@ -23,6 +23,17 @@ def test_every_rule_has_a_page_whose_example_runs(name, capsys):
     assert -1 <= float(capsys.readouterr().out) <= 1
 
 
+def test_the_example_of_tuning_tunes(tmp_path, monkeypatch, capsys):
+    """A shorter one: its settings, fewer seeds and episodes."""
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tuning.md").read_text(), re.S)
+    for long, short in (("48_000", "1_600"), ("range(5, 25)", "range(1, 3)"), ("range(5)", "range(1)")):
+        assert long in block
+        block = block.replace(long, short)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "tuning.md", "exec"), {})
+    assert re.fullmatch(r"6 0\.0\d+ .* \[.*\]\n", capsys.readouterr().out)
+
+
 @pytest.fixture
 def election(monkeypatch, capsys):
     def run(*words):

@@ -9,7 +9,7 @@ from coexplore.run import change
 from coexplore.settings import FieldError
 
 PAPERS = ["fig2", "fig3", "fig4", "fig5", "figa1", "figa2", "figa3", "figa4", "figa5", "figa6"]
-OURS = ["binary", "tanh-critic", "no-critic", "expected", "signed", "headline", "annealing", "compute", "depth"]
+OURS = ["binary", "tanh-critic", "no-critic", "expected", "signed", "headline", "annealing", "compute", "depth-paper"]
 RIVALS = [Run(rule=rule, hidden=N) for rule in (Reinforce(), UnbiasedWeightMax(), StraightThrough()) for N in NS]
 ALG_1 = [Run(rule=Boltzmann(coupling=c), hidden=N) for c in C for N in NS]
 ALG_2 = [Run(rule=Recurrent(coupling=c), hidden=N) for c in C for N in NS]
@@ -75,7 +75,7 @@ def test_ours_share_what_the_papers_figures_run():
         "annealing": 7,
         "compute": 0,
         "headline": 0,
-        "depth": 3 * len(BUILT_IN),  # none is shared: they are a quarter as long
+        "depth-paper": 3 * len(BUILT_IN),  # none is shared: they are a quarter as long
     }
 
 
@@ -94,13 +94,15 @@ def test_a_scale_changes_episodes_and_seeds_and_nothing_else():
 
 
 def test_depth_has_every_rule_three_deep_and_a_quarter_of_a_scales_episodes():
-    everything = runs(["depth"], *SCALES["paper"])
+    everything = runs(["depth-paper"], *SCALES["paper"])
     expected = {Run(rule=rule(), hidden=(64,) * L, episodes=1_000_000) for rule in BUILT_IN.values() for L in (1, 2, 3)}
     assert {run.setting for run in everything} == expected
     assert len(everything) == 5 * len(expected)
-    assert {run.episodes for run in runs(["depth"], *SCALES["quick"])} == {100_000}
-    assert {run.episodes for run in runs(["depth", "headline"], *SCALES["paper"])} == {1_000_000, 4_000_000}
-    assert FIGURES["depth"].length(1_000_000) == 1_000_000  # a store of nothing but its runs is judged at their length
+    assert {run.episodes for run in runs(["depth-paper"], *SCALES["quick"])} == {100_000}
+    assert {run.episodes for run in runs(["depth-paper", "headline"], *SCALES["paper"])} == {1_000_000, 4_000_000}
+    assert (
+        FIGURES["depth-paper"].length(1_000_000) == 1_000_000
+    )  # a store of nothing but its runs is judged at their length
 
 
 def test_an_unknown_figure_is_refused_in_one_line():

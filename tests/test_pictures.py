@@ -20,7 +20,7 @@ def made_up(*names, seeds=1, episodes=4_000_000, frozen=False):
         yield Result(run, "cpu", np.linspace(0, height, 1000, dtype=np.float32), Params((), None), {}, snapshots)
 
 
-@pytest.mark.parametrize("name", ["fig2", "fig3", "figa5", "binary", "compute", "depth"])
+@pytest.mark.parametrize("name", ["fig2", "fig3", "figa5", "binary", "compute", "depth-paper"])
 def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     png, svg = draw(FIGURES[name], made_up(name), tmp_path)
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -29,8 +29,8 @@ def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     for label, places in FIGURES[name].lines.items():
         (first, *_), *_ = places.values()
         assert f"<!-- {legend(label, first.rule.name)} -->" in text
-    assert ("1,000,000 episodes, not the paper's" in text) == (name == "depth")
-    assert text.count("not the paper's") == (name == "depth")
+    assert ("1,000,000 episodes, not the paper's" in text) == (name == "depth-paper")
+    assert text.count("not the paper's") == (name == "depth-paper")
     assert text.count("<!-- c = 0.4 -->") >= (6 if name == "fig3" else 0)  # bars say which coupling was best
 
 

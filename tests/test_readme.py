@@ -106,7 +106,7 @@ def test_the_table_on_depth_is_that_of_the_runs_in_this_repository():
     from coexplore.store import load
 
     folder = Path(__file__).parents[1] / "results" / "depth"
-    assert table(FIGURES["depth"], load(folder / "depth.safetensors")) == (folder / "depth.md").read_text()
+    assert table(FIGURES["depth-paper"], load(folder / "depth.safetensors")) == (folder / "depth-paper.md").read_text()
 
 
 def test_the_verdicts_of_the_readme_are_those_of_the_runs_in_this_repository():

@@ -38,7 +38,7 @@ def page(store):
     """The file of a report: the small runs, and made-up ones for figures of every kind."""
     made = [
         Result(run, "cpu", np.linspace(0, 0.3 + (i * 7 % 10) / 20, 1000, dtype=np.float32), Params((), None))
-        for i, run in enumerate(runs(["fig2", "figa2", "compute", "expected", "depth"], 4_000_000, 2))
+        for i, run in enumerate(runs(["fig2", "figa2", "compute", "expected", "depth-paper"], 4_000_000, 2))
     ]
     path = store.parent / "report.html"
     path.write_text(html.page(report([*read(store)[0], *made], "made up")).html)
@@ -90,7 +90,7 @@ def click(browser, card, text):
 def test_the_page_opens_from_disk_with_the_network_off_and_every_chart_is_drawn(browser, page):
     opened(browser, page)
     names = set(browser.execute_script("return [...coexplore.charts].map((chart) => chart.name)"))
-    assert names >= {"fig2", "figa2", "compute", "expected", "depth", "others", "compare", "weights", "W_rec-0"}
+    assert names >= {"fig2", "figa2", "compute", "expected", "depth-paper", "others", "compare", "weights", "W_rec-0"}
     assert names >= {"firing.0-rates", "critic", "energy-before", "energy-after"}
     assert all(colours(browser, name) > 3 for name in names)
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
@@ -146,8 +146,8 @@ def test_charts_have_words_and_numbers_to_take_away(browser, page):
     line = data["figures"][0]["lines"][0]
     assert rows[1].split(",")[:3] == [line["label"], "32000", str(data["settings"][line["places"][0][1]]["mean"][0])]
     assert len(of(browser, "expected", "it.csv()").splitlines()) == 1 + 2 * 6 * 3
-    assert of(browser, "depth", "it.csv()").startswith("line,L,chosen")
-    note = "return document.querySelector('#depth .faint').textContent"
+    assert of(browser, "depth-paper", "it.csv()").startswith("line,L,chosen")
+    note = "return document.querySelector('#depth-paper .faint').textContent"
     assert browser.execute_script(note) == "mean over 2 seeds · 1,000,000 episodes"
 
 

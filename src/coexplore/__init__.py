@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from coexplore.settings import number as number
     from coexplore.settings import switch as switch
     from coexplore.store import load as load
+    from coexplore.study import Tuned as Tuned
     from coexplore.study import train as train
+    from coexplore.study import tune as tune
     from coexplore.tasks.control import Control as Control
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
     from coexplore.tasks.supervised import Boolean as Boolean
@@ -57,6 +59,7 @@ _HOMES = {
     "Rule": "rules",
     "Run": "run",
     "StraightThrough": "rules",
+    "Tuned": "study",
     "UnbiasedWeightMax": "rules",
     "WeightMax": "rules",
     "choice": "settings",
@@ -70,6 +73,7 @@ _HOMES = {
     "probability": "units",
     "switch": "settings",
     "train": "study",
+    "tune": "study",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605 (it is a list)
 

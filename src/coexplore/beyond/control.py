@@ -7,8 +7,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
-
+from coexplore.results.choosing import ranked
 from coexplore.results.stats import Summary, window
 from coexplore.results.tables import counted, markdown, with_spread
 from coexplore.rules import OURS, Boltzmann, Recurrent, Rule
@@ -48,6 +47,10 @@ class Entry(NamedTuple):
     label: str
     candidates: list[Run]
     published: tuple[float, float] | None = None
+
+    @property
+    def tuned(self) -> bool:
+        return len(self.candidates) > 1
 
 
 class Comparison(NamedTuple):
@@ -138,7 +141,7 @@ class Row(NamedTuple):
 
 def rivals(comparison: Comparison) -> list[list[Run]]:
     """Settings among which one is chosen, by its coupling."""
-    return [entry.candidates for entry in (*comparison.author, *comparison.equal) if len(entry.candidates) > 1]
+    return [entry.candidates for entry in (*comparison.author, *comparison.equal) if entry.tuned]
 
 
 def tuning(comparison: Comparison) -> list[Run]:
@@ -154,16 +157,18 @@ def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
 
 def _best(entry: Entry, trained: dict[Run, list[Result]]) -> Run:
     """The candidate with the best average return over the first TUNING seeds."""
-    return max(entry.candidates, key=lambda run: _score(trained.get(run, ())))
+    return (ranked(entry.candidates, trained, "reward", range(TUNING)) or entry.candidates)[0]
 
 
-def _score(results: Iterable[Result]) -> float:
-    scores = [result.reward for result in results if result.run.seed < TUNING]
-    return float(np.mean(scores)) if scores else -np.inf
+def final(comparison: Comparison, results: Iterable[Result], seeds: range) -> list[Run]:
+    """The runs that what was chosen is judged by: where there was a choice, none of its seeds had a say in it."""
+    trained = by_setting(results)
+    every = [(entry, _best(entry, trained)) for entry in (*comparison.author, *comparison.equal)]
+    return [run for entry, best in every for run in grid(best, seed=_afresh(seeds) if entry.tuned else seeds)]
 
 
-def final(best: Iterable[Run], seeds: range) -> list[Run]:
-    return [run for setting in best for run in grid(setting, seed=seeds)]
+def _afresh(seeds: range) -> range:
+    return seeds if seeds.start >= TUNING else range(TUNING, TUNING + len(seeds))
 
 
 def rows(comparison: Comparison, results: Iterable[Result]) -> dict[str, list[Row]]:
@@ -176,7 +181,7 @@ def _rows(entries: Iterable[Entry], trained: dict[Run, list[Result]]) -> list[Ro
     rows = []
     for entry in entries:
         run = _best(entry, trained)
-        if same := trained.get(run):
+        if same := [r for r in trained.get(run, ()) if not entry.tuned or r.run.seed >= TUNING]:
             score, last = window(same, "reward"), window(same, "last")
             rows.append(Row(entry, run, score, last, same))
     return rows
@@ -188,14 +193,15 @@ def table(comparison: Comparison, rows: dict[str, list[Row]]) -> str:
     for kind, words in KINDS.items():
         if mine := sorted(rows[kind], key=lambda row: -row.score.mean):
             seeds = counted([len(row.results) for row in mine])
-            text += [f"{words}; {seeds} runs, mean (sd) [95 % interval of the mean]:", ""]
+            chosen = f" (c chosen on {TUNING} others)" if any(row.entry.tuned for row in mine) else ""
+            text += [f"{words}; {seeds} runs{chosen}, mean (sd) [95 % interval of the mean]:", ""]
             headings = ["rule", "average return", "last quarter", *(["published"] if kind == "author" else [])]
             text += [markdown(headings, [_cells(kind, row) for row in mine]), ""]
     return "\n".join(text)
 
 
 def _cells(kind: str, row: Row) -> list[str]:
-    chosen = f", c = {row.run.rules[0].coupling}" if len(row.entry.candidates) > 1 else ""  # type: ignore[attr-defined]
+    chosen = f", c = {row.run.rules[0].coupling}" if row.entry.tuned else ""  # type: ignore[attr-defined]
     cells = [f"`{row.entry.label}`{chosen}", with_spread(row.score), with_spread(row.last)]
     if kind == "author":
         cells.append("{:.2f} ({:.2f})".format(*row.entry.published) if row.entry.published else "–")

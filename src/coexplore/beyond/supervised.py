@@ -1,7 +1,7 @@
 """Every rule on a task with labels: the same network, batch, optimiser, critic and budget, each at its best rate.
 
 The rate is the best of RATES by the reward while training (the last quarter, mean over TUNING seeds), never by what is
-held out. One hidden layer of 64 units, both kinds of reward.
+held out, and judged on other seeds. One hidden layer of 64 units, both kinds of reward.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coexplore.results.choosing import ranked
 from coexplore.results.stats import SHARE, Summary, summary, window
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import OURS
@@ -68,27 +69,25 @@ def tuning(comparison: Comparison) -> list[Run]:
 
 def chosen(comparison: Comparison, results: Iterable[Result]) -> list[Run]:
     """Each setting at its best rate; one of which nothing is trained is left out."""
-    tuned = [result for result in results if result.run.seed < TUNING]
-    scores = {run: float(np.mean([r.last for r in same])) for run, same in by_setting(tuned).items()}
-    best = []
-    for several in rivals(comparison):
-        if rates := [run for run in several if run in scores]:
-            best.append(max(rates, key=lambda run: scores[run]))
-    return best
+    trained = by_setting(results)
+    orders = [ranked(several, trained, "last", range(TUNING)) for several in rivals(comparison)]
+    return [order[0] for order in orders if order]
 
 
-def final(best: Iterable[Run], seeds: range) -> list[Run]:
-    return [run for setting in best for run in grid(setting, seed=seeds)]
+def final(comparison: Comparison, results: Iterable[Result], seeds: range) -> list[Run]:
+    """The runs that what was chosen is judged by: none of their seeds had a say in it."""
+    afresh = seeds if seeds.start >= TUNING else range(TUNING, TUNING + len(seeds))
+    return [run for best in chosen(comparison, results) for run in grid(best, seed=afresh)]
 
 
 def rows(comparison: Comparison, results: Iterable[Result]) -> list[Row]:
     results = list(results)
-    trained = by_setting(results)
+    trained = by_setting(result for result in results if result.run.seed >= TUNING)
     rows = []
     for run in chosen(comparison, results):
-        same = trained[run]
-        reward, accuracy = window(same, "last"), summary([_judged(r) for r in same], SHARE)
-        rows.append(Row(run.rules[0].name, _rewards(run), _rate(run), reward, accuracy, same))
+        if same := trained.get(run):
+            reward, accuracy = window(same, "last"), summary([_judged(r) for r in same], SHARE)
+            rows.append(Row(run.rules[0].name, _rewards(run), _rate(run), reward, accuracy, same))
     return rows
 
 
@@ -111,7 +110,8 @@ def table(comparison: Comparison, rows: Sequence[Row]) -> str:
     text = [f"## {comparison.title}", ""]
     for rewards, words in REWARDS.items():
         mine = sorted((row for row in rows if row.rewards == rewards), key=lambda row: -row.accuracy.mean)
-        text += [f"{words}; {counted([len(row.results) for row in mine])} seeds, 95 % intervals:", ""]
+        seeds = counted([len(row.results) for row in mine])
+        text += [f"{words}; {seeds} seeds (α chosen on {TUNING} others), 95 % intervals:", ""]
         headings = ["rule", "α", "reward, last quarter", "held-out accuracy"]
         cells = [[f"`{r.rule}`", f"{r.rate:g}", with_interval(r.reward), with_interval(r.accuracy)] for r in mine]
         text += [markdown(headings, cells), ""]

@@ -10,6 +10,7 @@ from coexplore.settings import FieldError, refusal
 from coexplore.store.sealed import StoreError
 
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
+       coexplore tune RULE … --grid FLAG=VALUE,… […]             the best of a grid on some seeds, judged on others
        coexplore reproduce [FIGURE … | all]                      the paper's figures, and what becomes of its claims
        coexplore beyond [digits | parity …]                      every rule on tasks with labels: tables and pictures
        coexplore claims                                          the verdicts, from runs that are done
@@ -25,6 +26,7 @@ Networks of stochastic units that learn as a team. Several values of a flag, or 
 # Where each command lives: imported when it is called, since JAX alone takes half a second.
 COMMANDS = {
     "train": "train",
+    "tune": "tune",
     "reproduce": "reproduce",
     "claims": "reproduce",
     "beyond": "beyond",

@@ -18,7 +18,7 @@ def beyond_command(words: list[str]) -> int:
     parser = Parser("beyond", f"Train every rule, choose its settings, compare. Comparisons: {', '.join(HOMES)}.")
     parser.add_argument("comparison", nargs="*", help=f"some of {', '.join(HOMES)}; all if none is named")
     parser.add_argument(
-        "--seeds", metavar=SEEDS, help="seeds 0 to COUNT − 1, or FIRST to LAST, in the end; 10 if not given"
+        "--seeds", metavar=SEEDS, help="how many seeds judge in the end, or FIRST to LAST; 10 if not given"
     )
     parser.training()
     parser.add_argument("--store", default=STORE, metavar="DIR", help=f"where runs are kept; {STORE} if not given")
@@ -41,14 +41,14 @@ def beyond_command(words: list[str]) -> int:
 
 
 def _train(home: ModuleType, name: str, options: dict[str, Any], store: Path) -> list[Result] | None:
-    """First what settings are chosen by, then the best of them with all seeds; None if it was interrupted."""
+    """First what settings are chosen by, then the best of them on other seeds; None if it was interrupted."""
     comparison, tuned = home.COMPARISONS[name], []
     if runs := home.tuning(comparison):
         first = train_all(runs, options, store)
         if first is None:
             return None
         tuned = first.results
-    final = home.final(home.chosen(comparison, tuned), options["seeds"] or range(home.SEEDS))
+    final = home.final(comparison, tuned, options["seeds"] or range(home.SEEDS))
     rest = train_all(final, options, store)
     return rest and list({result.run: result for result in (*tuned, *rest.results)}.values())
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from coexplore import engines, rules
 from coexplore.cli.parser import Parser
 from coexplore.paper.figures import FIGURES
+from coexplore.paper.tunings import TUNINGS
 from coexplore.settings import FieldError
 from coexplore.tasks.registry import TASKS
 
@@ -15,7 +16,7 @@ def list_command(words: list[str]) -> int:
         "rules": rules.known(),
         "tasks": TASKS,
         "engines": engines.NAMES,
-        "figures": FIGURES,
+        "figures": [*FIGURES, *TUNINGS],
     }
     for heading, names in things.items():
         print(heading)
@@ -31,6 +32,8 @@ def _title(heading: str, name: str) -> str:
         why = engine.missing()
         return f"missing: {why}" if why else engine.title
     if heading == "figures":
+        if name in TUNINGS:
+            return f"{TUNINGS[name].title} (ours; settings tuned)"
         return FIGURES[name].title + (" (ours)" if FIGURES[name].ours else "")
     try:
         return TASKS[name].title if heading == "tasks" else rules.find(name).title

@@ -5,22 +5,29 @@ import gc
 import importlib
 import json
 import threading
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
 from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import chosen_results, train_all
+from coexplore.cli.searches import Searches
 from coexplore.cli.tables import console
 from coexplore.paper.claims import CLAIMS, verdicts
 from coexplore.paper.evidence import NotRun, unmixed
-from coexplore.paper.figures import FIGURES, SCALES, find, runs
+from coexplore.paper.figures import FIGURES, SCALES, runs
 from coexplore.paper.tables import table
+from coexplore.paper.tuned_claims import CLAIMS as OURS
+from coexplore.paper.tuned_claims import verdicts as every_verdict
+from coexplore.paper.tunings import TUNINGS
 from coexplore.paper.verdict import Verdict, columns, from_json
 from coexplore.paper.verdict import table as markdown
 from coexplore.run import Result
 from coexplore.settings import refusal
 from coexplore.store import write
+from coexplore.study import Study
 
 ALL = "all"
 LULL = 4.0  # seconds after which training is under way
@@ -30,31 +37,52 @@ def reproduce_command(words: list[str]) -> int:
     options = _parser().read(words)
     if options["scale"] not in SCALES:
         raise refusal("scale", options["scale"], " | ".join(SCALES), SCALES)
-    named = options["figure"] or [ALL]
-    names = list(FIGURES) if ALL in named else [find(name).name for name in dict.fromkeys(named)]
-    scale = SCALES[options["scale"]]
+    scale, names = SCALES[options["scale"]], _names(options)
+    figures, tunings = [[name for name in names if name in home] for home in (FIGURES, TUNINGS)]
     store, out = folder("store", options["store"]), folder("out", options["out"])
     _load_later("coexplore.paper.pictures")
-    done = train_all(runs(names, scale.episodes, options["seeds"] or scale.seeds), options, store)
-    if done is None:
+    searches, done = Searches(tunings, scale.episodes), None
+    if figures:
+        done = train_all(runs(figures, scale.episodes, options["seeds"] or scale.seeds), options, store)
+    if (figures and done is None) or not searches.train(options, store):
         return 130
-    _draw(names, done.results, scale.episodes, out)
-    judged = [verdict for verdict in verdicts(done.results, scale.episodes) if verdict.figure in names]
+    results = done.results if done else []
+    _draw(figures, results, scale.episodes, out)
+    judged = [verdict for verdict in verdicts(results, scale.episodes) if verdict.figure in figures]
+    judged += searches.show(out)
     _write(judged, names, out)
     _print(judged)
-    print(f"{done.trained} runs trained in {done.seconds:.0f} s, {len(done.results) - done.trained} were there already")
+    _tell([*([done] if done else []), *searches.done])
     print(f"pictures and claims: {out}, runs: {store}")
-    return 1 if done.failures else 0
+    return 1 if done and done.failures else 0
+
+
+def _names(options: dict[str, Any]) -> list[str]:
+    """Searches are named one by one: without a GPU they take days."""
+    named, known = options["figure"] or [ALL], [*FIGURES, *TUNINGS]
+    for name in named:
+        if name not in (ALL, *known):
+            raise refusal("figure", name, f"all, or some of {', '.join(known)}", known)
+    names = [each for name in named for each in (FIGURES if name == ALL else [name])]
+    if options["seeds"] and (searched := [name for name in names if name in TUNINGS]):
+        raise refusal("seeds", f"for {searched[0]}", "none: some of its own choose, and others judge")
+    return list(dict.fromkeys(names))
+
+
+def _tell(studies: Iterable[Study]) -> None:
+    trained, seconds = sum(done.trained for done in studies), sum(done.seconds for done in studies)
+    count = sum(len(done.results) for done in studies)
+    print(f"{trained} runs trained in {seconds:.0f} s, {count - trained} were there already")
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        "reproduce", f"Train what figures need, draw them, judge the claims. Figures: {', '.join(FIGURES)}."
-    )
-    parser.add_argument("figure", nargs="*", help=f"{ALL} (if none is named), or some of {', '.join(FIGURES)}")
-    parser.add_argument(
-        "--scale", default="paper", help="paper: 4e6 episodes (depth: 1e6), 5 seeds | quick: a tenth of the episodes"
-    )
+    ours = ", ".join(TUNINGS)
+    about = f"Figures: {', '.join(FIGURES)}; and, with every rule tuned: {ours}."
+    parser = Parser("reproduce", f"Train what figures need, draw them, judge the claims. {about}")
+    about = f"{ALL} (if none is named; without {ours}), or some of {', '.join(FIGURES)}, {ours}"
+    parser.add_argument("figure", nargs="*", help=about)
+    about = "paper: 4e6 episodes (of several layers 1e6), 5 seeds | quick: a tenth of the episodes, smaller searches"
+    parser.add_argument("--scale", default="paper", help=about)
     about = "seeds 0 to COUNT − 1, or FIRST to LAST, instead of the scale's number"
     parser.add_argument("--seeds", metavar=SEEDS, help=about)
     parser.training()
@@ -72,7 +100,7 @@ def claims_command(words: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.read(words)
     results = chosen_results(options)
-    judged = verdicts(results, options["episodes"])
+    judged = every_verdict(results, options["episodes"])
     if options["json"]:
         print(json.dumps([verdict.to_dict() for verdict in judged], allow_nan=False))
         return 0
@@ -103,7 +131,7 @@ def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> 
 def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
     """Claims of other figures that were judged before stay in the files."""
     kept = [verdict for verdict in _written(out / "claims.json") if verdict.figure not in names]
-    order = [claim.id for claim in CLAIMS]
+    order = [claim.id for claim in (*CLAIMS, *OURS)]
     every = sorted((*kept, *judged), key=lambda verdict: order.index(verdict.id))
     write(out / "claims.json", json.dumps([verdict.to_dict() for verdict in every], allow_nan=False).encode() + b"\n")
     write(out / "claims.md", markdown(every).encode())
@@ -111,16 +139,16 @@ def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
 
 def _written(path: Path) -> list[Verdict]:
     """What an earlier command wrote there; nothing if it is not that."""
-    known = {claim.id for claim in CLAIMS}
+    known = {claim.id for claim in (*CLAIMS, *OURS)}
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return [verdict for verdict in map(from_json, json.loads(path.read_text())) if verdict.id in known]
     return []
 
 
 def _print(judged: list[Verdict]) -> None:
-    if not judged:  # ours have pictures and no claims
+    if not judged:  # most of ours have pictures and no claims
         return
-    shown = Table(title="claims of the paper")
+    shown = Table(title="claims")
     cells = {
         heading: column for heading, column in columns(judged).items() if heading not in ("claim", "effect [95 %]")
     }

@@ -30,8 +30,11 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     return chosen
 
 
-def train_all(runs: list[Run], options: dict[str, Any], store: Path | None) -> Study | None:
-    """Train, and tell of everything that went wrong; None if it was interrupted."""
+def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a_search: bool = False) -> Study | None:
+    """Train, and tell of everything that went wrong; None if it was interrupted.
+
+    Runs of a search are expected to freeze where their settings are bad.
+    """
     if options["engine"] == "auto" and options["cluster"] is None:
         _say_what_is_missing()
     try:
@@ -47,7 +50,7 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None) -> S
         sys.exit(1)
     for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
         print(f"coexplore: {line}", file=sys.stderr)
-    if advice := _frozen(done.results):
+    if not of_a_search and (advice := _frozen(done.results)):
         print(f"coexplore: {advice}", file=sys.stderr)
     return done
 

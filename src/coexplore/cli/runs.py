@@ -9,9 +9,9 @@ from typing import Any
 from coexplore.cli.parser import Parser
 from coexplore.cli.results import chosen_results
 from coexplore.cli.tables import console, described, result_table
-from coexplore.run import Result, flat
+from coexplore.run import Result, Run, flat
 from coexplore.settings import refusal
-from coexplore.store import Store, pack, write
+from coexplore.store import Store, StoreError, pack, write
 
 ACTIONS = ("list", "export", "pack", "prune")
 PICTURES = (".png", ".svg", ".pdf")
@@ -22,6 +22,7 @@ def runs_command(words: list[str]) -> int:
     parser.add_argument("action", nargs="?", default="list", help=" | ".join(ACTIONS))
     parser.add_argument("file", nargs="?", help="for export: NAME.csv or NAME.json; for pack: NAME.safetensors")
     parser.reading()
+    parser.add_argument("--figure", metavar="NAME", help="pack only what was searched for tuned, scaling or depth")
     options = parser.read(words)
     action = options["action"]
     if action not in ACTIONS:
@@ -30,6 +31,8 @@ def runs_command(words: list[str]) -> int:
         raise refusal(
             "file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file"
         )
+    if options["figure"] is not None and action != "pack":
+        raise refusal("figure", options["figure"], "a figure after `runs pack` only; --select narrows the others")
     return {"list": _list, "export": _export, "pack": _pack, "prune": _prune}[action](options)
 
 
@@ -83,17 +86,32 @@ def _csv(chosen: list[Result]) -> str:
 
 def _pack(options: dict[str, Any]) -> int:
     path = _named(options["file"], (".safetensors",))
-    chosen = sorted(chosen_results(options), key=lambda result: (result.run.setting.digest, result.run.seed))
-    from coexplore.beyond import choosing  # the figures and comparisons are slow to import
-    from coexplore.paper import evidence
-
-    undrawn, brief = evidence.many_seeds(chosen)
-    scores_only = evidence.passed_over(chosen) | choosing.passed_over(chosen) | undrawn
+    chosen, scores_only, brief = _to_pack(options)
+    chosen.sort(key=lambda result: (result.run.setting.digest, result.run.seed))
     pack(chosen, path, scores_only, brief)
-    few = sum(result.setting in scores_only for result in chosen)
+    few = sum(result.setting in scores_only or result.run in scores_only for result in chosen)
     told = f", {few} of them, whose curves nobody draws, with scores alone" if few else ""
     print(f"{len(chosen)} runs{told}, {path.stat().st_size / 1e6:.1f} MB: {path}")
     return 0
+
+
+def _to_pack(options: dict[str, Any]) -> tuple[list[Result], set[Run], set[Run]]:
+    """The results, the runs or settings of which scores will do, and the settings of which a short curve does."""
+    from coexplore.beyond import choosing  # the figures and comparisons are slow to import
+    from coexplore.paper import evidence, tuned, tunings
+
+    chosen, name = chosen_results(options), options["figure"]
+    if name is None:
+        undrawn, brief = evidence.many_seeds(chosen)
+        over = evidence.passed_over(chosen) | choosing.passed_over(chosen) | tuned.passed_over(chosen)
+        return chosen, over | undrawn, brief
+    if name not in tunings.TUNINGS:
+        raise refusal("figure", name, f"one of {', '.join(tunings.TUNINGS)}", tunings.TUNINGS)
+    chose, judged = tuned.served(tunings.TUNINGS[name], chosen)
+    if not judged:
+        raise StoreError(f"figure: {name} was not searched to its end in {options['store']}")
+    mine = chose | judged
+    return [result for result in chosen if result.run in mine], chose - judged, set()
 
 
 def _prune(options: dict[str, Any]) -> int:

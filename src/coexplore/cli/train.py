@@ -1,7 +1,9 @@
 """`coexplore train`: which flags there are depends on the rules, the layers, the task and the preset, so the words are
 read twice: first for those, then for everything."""
 
+import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 EXAMPLE = "boltzmann"  # whose flags `train --help` explains
+Flags = Callable[[Parser], None]
 Kinds = tuple[type[Rule], ...]  # the rules of one network: one for all layers, or one for each
 
 
@@ -38,9 +41,16 @@ def train_command(words: list[str]) -> int:
     return 1 if done.failures else 0
 
 
-def read(words: list[str]) -> dict[str, Any]:
-    """Every option by its name, values checked; `kinds` are the rules of each network that is asked for."""
-    first = vars(_parser([], settings((), ()), first=True).parse_known_args(words)[0])
+def _seeds(parser: Parser) -> None:
+    parser.add_argument("--seeds", metavar=SEEDS, help="train seeds 0 to COUNT − 1, or FIRST to LAST")
+
+
+def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dict[str, Any]:
+    """Every option by its name, values checked; `kinds` are the rules of each network that is asked for.
+
+    `flags` are those that only this command has."""
+    parser = functools.partial(_parser, command, flags)
+    first = vars(parser([], settings((), ()), first=True).parse_known_args(words)[0])
     if first["help"] and not (first["rule"] or first["layers"]):
         first["rule"] = [EXAMPLE]
     kinds: list[Kinds] = [tuple(map(type, Layers().parse("layers", text))) for text in first["layers"] or ()]
@@ -49,17 +59,18 @@ def read(words: list[str]) -> dict[str, Any]:
     if first["preset"]:
         tasks += [type(base(of_layers[0], first["preset"]).task) for of_layers in kinds]
     every = sorted({rule for of_layers in kinds for rule in of_layers}, key=lambda rule: rule.name)
-    options = _options([rule.name for rule in every], settings(every, tasks or (Multiplexer,)), words)
+    specs = settings(every, tasks or (Multiplexer,))
+    options = _checked(parser([rule.name for rule in every], specs).read(words), specs)
     if bool(options["rule"]) == bool(options["layers"]):
         raise refusal(
-            "rule", " ".join(options["rule"]), f"one of {', '.join(rules.known())} after `train`, or --layers"
+            "rule", " ".join(options["rule"]), f"one of {', '.join(rules.known())} after `{command}`, or --layers"
         )
     return {**options, "kinds": kinds}
 
 
-def _parser(names: list[str], specs: Names, first: bool = False) -> Parser:
+def _parser(command: str, flags: Flags, names: list[str], specs: Names, first: bool = False) -> Parser:
     """The first time round, flags that only some rule or task has are not known yet."""
-    parser = Parser(f"train {' '.join(names)}", add_help=not first)
+    parser = Parser(f"{command} {' '.join(names)}", add_help=not first)
     if first:
         parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("rule", nargs="*", default=[], help=f"rules to train: {', '.join(rules.known())}")
@@ -68,22 +79,21 @@ def _parser(names: list[str], specs: Names, first: bool = False) -> Parser:
         bare = "*" if isinstance(spec.one if isinstance(spec, EachLayer) else spec, Switch) else "+"  # alone: yes
         parser.add_argument(f"--{dashed(name)}", nargs=bare, metavar="VALUE", help=about, dest=name)
     parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
-    parser.add_argument("--seeds", metavar=SEEDS, help="train seeds 0 to COUNT − 1, or FIRST to LAST")
+    flags(parser)
     parser.training()
     parser.add_argument(
         "--store", metavar="DIR", help="keep runs here, and do not train again what is there; DIR of --out"
     )
-    parser.add_argument("--out", metavar="DIR", help="write the picture, results.json and the trained networks here")
+    parser.add_argument("--out", metavar="DIR", help="write the picture, numbers in JSON and the trained networks here")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
 
 
-def _options(names: list[str], specs: Names, words: list[str]) -> dict[str, Any]:
-    options = _parser(names, specs).read(words)
+def _checked(options: dict[str, Any], specs: Names) -> dict[str, Any]:
     for name, spec in specs.items():
         if options[name] is not None:
             options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
-    if options["seeds"] is not None:
+    if options.get("seeds") is not None:
         if options["seed"] is not None:
             raise refusal("seeds", f"{options['seeds'].start}-{options['seeds'][-1]}", "either --seed or --seeds")
         options["seed"] = list(options["seeds"])

@@ -22,6 +22,7 @@ class Numbers(NamedTuple):
     rate_output: Ends
     rate_critic: Ends  # that of the output where there is no critic
     trace_decay: float
+    recurrent_rate: float  # W_rec's rate is so many times rate_hidden
 
 
 def refused(run: Run) -> str | None:
@@ -36,8 +37,6 @@ def refused(run: Run) -> str | None:
         "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
         "its critic has one hidden layer of relu or tanh units": deep,
         "its critic learns at one rate": any(rate != rates[0] for rate in rates),
-        "its units send H": run.signals != "binary" or getattr(rule, "chain_signals", "binary") != "binary",
-        "its W_rec learns at its layer's rate": getattr(rule, "recurrent_rate", 1.0) != 1.0,
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
 
@@ -73,7 +72,8 @@ def numbers(run: Run) -> Numbers:
     rule, drawn, rates = run.rules[0], chain(run), run.learning_rates
     hidden, output, critic = (_ends(rate) for rate in (*rates, *rates[-1:])[:3])
     coupling, strength = _ends(drawn.coupling if drawn else 0.0), _ends(getattr(rule, "centring_strength", 1.0))
-    return Numbers(coupling, strength, hidden, output, critic, float(getattr(rule, "trace_decay", 0.0)))
+    decay, recurrent_rate = (float(getattr(rule, name, 0.0)) for name in ("trace_decay", "recurrent_rate"))
+    return Numbers(coupling, strength, hidden, output, critic, decay, recurrent_rate)
 
 
 def _ends(x: Scalar) -> Ends:

@@ -268,8 +268,8 @@ FIGURES = {
         Figure("annealing", "Coupling and learning rate that fall", "curves", _annealing(), ours=True),
         Figure("compute", "Reward against draws of the hidden layer", "compute", _compute(), ours=True),
         Figure(
-            "depth",
-            "One, two and three hidden layers",
+            "depth-paper",
+            "One, two and three hidden layers at the paper's settings",
             "bars",
             _depths(),
             ("reward", "last"),

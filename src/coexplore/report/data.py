@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from coexplore import __version__
-from coexplore.paper.claims import verdicts
 from coexplore.paper.evidence import unmixed
 from coexplore.paper.figures import SCALES
+from coexplore.paper.tuned_claims import verdicts
 from coexplore.paper.verdict import Verdict
 from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside

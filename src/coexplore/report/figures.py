@@ -5,7 +5,9 @@ from typing import Any
 
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figures import FIGURES, SCALES, Figure, heading, resized
+from coexplore.paper.tunings import TUNINGS
 from coexplore.report.settings import WINDOWS, Settings, own_seeds, spelled, windows
+from coexplore.report.tunings import tunings
 from coexplore.results.palette import legend
 from coexplore.run import Result, Run
 
@@ -17,9 +19,11 @@ def figures(results: Sequence[Result], settings: Settings, episodes: int) -> lis
     lengths = {figure.length(episodes) for figure in FIGURES.values()}
     evidence = {length: Evidence(results, length) for length in lengths}
     drawn = [_figure(figure, evidence[figure.length(episodes)], settings, episodes) for figure in FIGURES.values()]
+    tuned, tried = tunings(results, settings, episodes)
     known = {settings.place.get(run) for figure in FIGURES.values() for run in figure.settings(episodes)}
+    known |= {settings.place.get(run) for run in tried}
     others = _others([i for i in settings.place.values() if i not in known], settings)
-    return [figure for figure in drawn if figure] + others
+    return [figure for figure in drawn if figure] + tuned + others
 
 
 def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, Any]]:
@@ -38,9 +42,8 @@ def repeat(name: str, episodes: int, seeds: range) -> str | None:
     for scale, (length, usual) in SCALES.items():
         if length == episodes:
             words = [] if scale == "paper" else [f"--scale {scale}"]
-            return " ".join(
-                ["coexplore reproduce", name, *words, *([f"--seeds {spelled(seeds)}"] if seeds != range(usual) else [])]
-            )
+            own = name in TUNINGS or seeds == range(usual)  # a search has seeds of its own
+            return " ".join(["coexplore reproduce", name, *words, *([] if own else [f"--seeds {spelled(seeds)}"])])
     return None
 
 

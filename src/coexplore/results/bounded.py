@@ -11,13 +11,14 @@ The draws depend on nothing but the size of a group, and the report's page makes
 """
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 DRAWS = 9999
-STRIDES = (1, 6181)  # for each group; near the golden section of the draws, and without a common divisor
+STRIDES = (1, 6181)  # of two groups; near the golden section of the draws, and without a common divisor
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float]
 
@@ -28,8 +29,14 @@ class Drawn(NamedTuple):
     low: Floats
     high: Floats
 
+    def plus(self, other: "Drawn") -> "Drawn":
+        return Drawn(self.low + other.low, self.high + other.high)
+
+    def times(self, w: float) -> "Drawn":
+        return Drawn(w * self.low, w * self.high) if w >= 0 else Drawn(w * self.high, w * self.low)
+
     def minus(self, other: "Drawn") -> "Drawn":
-        return Drawn(self.low - other.high, self.high - other.low)
+        return self.plus(other.times(-1.0))
 
     @property
     def interval(self) -> tuple[Any, Any]:
@@ -60,12 +67,18 @@ def weights(n: int, group: int) -> Floats:
     """D [n + 1, DRAWS]: D_(n+1) has the law Beta(1, n), and the others share the rest as exponential numbers do.
 
     D_(n+1), which matters most where no run froze, is not drawn but spread evenly over its law, in an order in which
-    the two groups of a comparison are spread evenly together."""
-    rest = ((np.arange(DRAWS) * STRIDES[group] % DRAWS + 0.5) / DRAWS) ** (1 / n)
+    the two groups of a comparison are spread evenly together. (Further groups have an order at random.)"""
+    rest = ((_order(group) + 0.5) / DRAWS) ** (1 / n)
     places = np.arange(n * DRAWS, dtype=np.uint32)
     numbers = mixed(mixed(places) ^ mixed(np.array([2 * n + group], np.uint32)))
     shares = -np.log((numbers + 0.5) / 2.0**32).reshape(n, DRAWS)
     return np.vstack([shares / shares.sum(axis=0) * rest, 1 - rest])
+
+
+def _order(group: int) -> NDArray[np.int64]:
+    if group < len(STRIDES):
+        return np.arange(DRAWS) * STRIDES[group] % DRAWS
+    return np.argsort(mixed(np.arange(DRAWS, dtype=np.uint32) ^ mixed(np.array([group], np.uint32))), kind="stable")
 
 
 def mixed(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -75,23 +88,23 @@ def mixed(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return x ^ (x >> np.uint32(15))
 
 
-def seeds_for(half: float, *groups: tuple[Floats, Bounds]) -> float:
+def seeds_for(half: float, bounds: Bounds, groups: Sequence[Floats], weights: Sequence[float]) -> float:
     """How many times as many values, spread like these, would make half the interval's width `half`.
 
     A sample that is there k times over has weights Dirichlet(k, …, k, 1), for any k: solved for k by halving."""
     few, many = -10.0, 20.0  # powers of two
     for _ in range(14):
         middle = (few + many) / 2
-        few, many = (middle, many) if _half_width(2.0**middle, groups) > half else (few, middle)
+        few, many = (middle, many) if _half_width(2.0**middle, bounds, groups, weights) > half else (few, middle)
     return float(2.0**many)
 
 
-def _half_width(k: float, groups: tuple[tuple[Floats, Bounds], ...]) -> float:
-    rng, sides = np.random.default_rng(0), []
-    for x, (low, high) in groups:
+def _half_width(k: float, bounds: Bounds, groups: Sequence[Floats], weights: Sequence[float]) -> float:
+    rng, (low, high), sum_ = np.random.default_rng(0), bounds, Drawn(np.zeros(999), np.zeros(999))
+    for x, w in zip(groups, weights, strict=True):
         D = np.column_stack([rng.standard_gamma(k, (999, len(x))), rng.standard_exponential(999)])
         D /= D.sum(axis=1, keepdims=True)
         inside = D[:, :-1] @ x
-        sides.append(Drawn(inside + D[:, -1] * min(low, x.min()), inside + D[:, -1] * max(high, x.max())))
-    both = sides[0] if len(sides) == 1 else sides[0].minus(sides[1])
-    return float(np.quantile(both.high, 0.975) - np.quantile(both.low, 0.025)) / 2
+        one = Drawn(inside + D[:, -1] * min(low, x.min()), inside + D[:, -1] * max(high, x.max()))
+        sum_ = sum_.plus(one.times(w))
+    return float(np.quantile(sum_.high, 0.975) - np.quantile(sum_.low, 0.025)) / 2

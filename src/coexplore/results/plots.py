@@ -185,6 +185,26 @@ def _face(line: Line) -> dict[str, Any]:
     return {"color": line.look.colour, "hatch": line.look.hatch, "edgecolor": "white", "label": line.legend}
 
 
+def levels(
+    axes: Any,
+    places: Mapping[str, Mapping[float | int, Summary]],
+    lines: Sequence[Line],
+    ticks: Sequence[float | int],
+    label: str,
+) -> None:
+    """A line through the places of each label, evenly apart, error bars the 95 % interval of the mean."""
+    for i, line in enumerate(lines):
+        found = places[line.label]
+        aside = (i - (len(lines) - 1) / 2) * 0.04  # or the error bars would hide each other
+        means = np.array([value.mean for value in found.values()])
+        ends = np.array([(value.low, value.high) for value in found.values()]).T
+        reach = np.nan_to_num(np.abs(ends - means))
+        at = [list(ticks).index(x) + aside for x in found]
+        axes.errorbar(at, means, reach, capsize=2, markersize=5, elinewidth=1, **_stroke(line))
+    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_xlabel(label)
+
+
 def intervals(axes: Any, places: Mapping[str, Mapping[str, Summary]]) -> None:
     """A group of bars for each thing compared, one bar for each name, error bars the 95 % interval of the mean."""
     ticks = list(dict.fromkeys(tick for found in places.values() for tick in found))

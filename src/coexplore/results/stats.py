@@ -63,6 +63,7 @@ class Estimate:
     law: Student | Drawn
     groups: tuple[Values, ...]
     bounds: Bounds | None
+    weights: tuple[float, ...] = (1.0, -1.0)  # of the groups' means in the effect
 
     @functools.cached_property
     def interval(self) -> tuple[float, float]:
@@ -84,8 +85,8 @@ class Estimate:
     def seeds_for(self, half: float) -> int:
         """How many seeds would make half the interval's width `half`, if they are spread as these are."""
         assert self.bounds is not None
-        groups = [(np.asarray(group, float), self.bounds) for group in self.groups]
-        return math.ceil(seeds_for(half, *groups) * min(map(len, self.groups)))
+        groups = [np.asarray(group, float) for group in self.groups]
+        return math.ceil(seeds_for(half, self.bounds, groups, self.weights[: len(groups)]) * min(map(len, groups)))
 
 
 def summary(values: Values, bounds: Bounds | None = None) -> Summary:
@@ -121,6 +122,15 @@ def difference(a: Values, b: Values, bounds: Bounds | None = None) -> Estimate:
     spread = sum(v**2 / (len(x) - 1) for v, x in zip(parts, (a, b), strict=True))
     df = sum(parts) ** 2 / spread if spread else len(a) + len(b) - 2.0
     return Estimate(effect, Student(effect, math.sqrt(sum(parts)), df), (a, b), None)
+
+
+def combination(groups: Sequence[Values], weights: Sequence[float], bounds: Bounds | None) -> Estimate:
+    """Σ w · mean, of groups that are independent of each other."""
+    assert bounds is not None
+    pairs = list(zip(groups, weights, strict=True))
+    parts = [_drawn(tuple(map(float, x)), bounds, i).times(w) for i, (x, w) in enumerate(pairs)]
+    effect = float(sum(w * np.mean(x) for x, w in pairs))
+    return Estimate(effect, functools.reduce(Drawn.plus, parts), tuple(groups), bounds, tuple(weights))
 
 
 @functools.lru_cache(maxsize=256)  # 160 kB each; a setting is compared with many

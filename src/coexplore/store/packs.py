@@ -32,7 +32,8 @@ Rows = list[tuple[Result, Tensors]]
 def pack(
     results: Sequence[Result], path: str | Path, scores_only: Collection[Run] = (), brief: Collection[Run] = ()
 ) -> None:
-    """Write them; of runs with a setting in `scores_only` no arrays are kept, of those in `brief` a short curve."""
+    """Write them; of runs in `scores_only`, or with a setting there, no arrays are kept, of settings in `brief` a short
+    curve."""
     about: list[Json] = []
     tensors: Tensors = {}
     first = {min(same, key=lambda result: result.run.seed).run for same in by_setting(results).values()}
@@ -49,7 +50,7 @@ def _alike(results: Sequence[Result], scores_only: set[Run], brief: set[Run]) ->
     """Those that fit into one matrix together: the same setting and engine, arrays alike, the same provenance known."""
     groups: dict[object, Rows] = {}
     for result in {(result.run, result.engine): result for result in results}.values():
-        bare = result.setting in scores_only or not result.has_curve
+        bare = result.setting in scores_only or result.run in scores_only or not result.has_curve
         row = _scored(result) if bare else _row(result, result.setting in brief)
         shapes = tuple((name, x.shape, x.dtype.str) for name, x in row.items())
         known = tuple(sorted(result.provenance)), _is_hash(result.provenance.get(SHA256))

@@ -77,7 +77,7 @@ def study(
     snapshots: int = MOMENTS,
     cluster: str | None = None,
 ) -> Study:
-    runs = _listed(runs)
+    runs = listed(runs)
     began, distinct = time.perf_counter(), list(dict.fromkeys(runs))
     train_these = _trainer(distinct, engine, threads, cluster)
     folder = None if store is None else Store(store)
@@ -111,7 +111,7 @@ def _trainer(runs: Sequence[Run], engine: str, threads: int | None, cluster: str
     return functools.partial(_train_here, chosen)
 
 
-def _listed(runs: Run | Iterable[Run]) -> list[Run]:
+def listed(runs: Run | Iterable[Run]) -> list[Run]:
     runs = list(runs) if isinstance(runs, Iterable) else [runs]
     for run in runs:
         if not isinstance(run, Run):

@@ -158,7 +158,7 @@ def _moved(state: State, n: int, work: Callable[..., float]) -> State:
 
 
 def _shape(run: Run) -> Any:
-    rule, task, critic = run.rules[0], multiplexer(run), run.critic
+    rule, task, critic, drawn = run.rules[0], multiplexer(run), run.critic, chain(run)
     expected = isinstance(rule, UnbiasedWeightMax) and rule.expected
     return kernel().Shape(
         "expected" if expected else rule.name,
@@ -172,6 +172,8 @@ def _shape(run: Run) -> Any:
         task.rewards == "signed",
         rule.centres_reward,
         rule.centres_activity,
+        run.signals == "signed",
+        drawn is not None and drawn.signals == "signed",
     )
 
 
@@ -180,9 +182,9 @@ def _critic_units(run: Run) -> int:
 
 
 def _flat_numbers(run: Run) -> tuple[float, ...]:
-    """(start, stop) of coupling, centring strength and the three learning rates; then the trace decay."""
-    *pairs, decay = numbers(run)
-    return *(end for pair in pairs for end in pair), decay
+    """(start, stop) of coupling, centring strength and the three learning rates; then trace decay, W_rec's rate."""
+    *pairs, decay, recurrent_rate = numbers(run)
+    return *(end for pair in pairs for end in pair), decay, recurrent_rate
 
 
 def _layout(run: Run) -> dict[str, tuple[int, tuple[int, int], tuple[int, int]]]:

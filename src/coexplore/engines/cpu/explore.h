@@ -1,5 +1,7 @@
 // Sampling: S, then H, then A, which is rewarded.
 #pragma once
+#include <numeric>
+
 #include "layout.h"
 #include "random.h"
 
@@ -102,7 +104,7 @@ struct Explore {
     for (int b = 0; b < z.B; b++) draw<beside_of(RULE)>(w.drive + b * NP, w.H + b * NP, beside + b * NP, 0, b);
   }
 
-  // What the units hear in one synchronous step of one episode: x = c W_rec^T H + drive.
+  // What the units hear in one synchronous step of one episode: x = c W_rec^T H + drive (see lower_drive for 2 H - 1).
   INLINE void hear(const int32_t* H, const float* drive, float* y) {
     const int Q = fours(z.N);
     patterns(H, Q, Q, w.H_pattern);
@@ -115,15 +117,32 @@ struct Explore {
     });
   }
 
+  // W_rec^T (2 H - 1) = 2 W_rec^T H - the sum of W_rec's rows: the tables hold the double, the drive gives up half of all.
+  void lower_drive() {
+    const int Q = fours(z.N), NP = z.NP();
+    blocks(NP, [&](auto nv, int column) INLINE_LAMBDA {
+      constexpr int NV = decltype(nv)::value;
+      const int32_t every = PATTERNS - 1;
+      Lanes sums[NV] = {};
+      add_picked<NV>(w.tables + (size_t)column * Q * PATTERNS, &every, 0, Q, sums);
+      for (int b = 0; b < z.B; b++)
+        for (int j = 0; j < NV; j++) {
+          float* const drive = w.drive + b * NP + column + LANES * j;
+          store(drive, load(drive) - all(0.5f) * sums[j]);
+        }
+    });
+  }
+
   // H_(0) from the drive alone, then T synchronous steps. Algorithm 2 also keeps H_(t) and H_(t) - kappa p_(t).
   void explore_chain() {
     const int N = z.N, NP = z.NP(), B = z.B;
     const float* const W_rec = w.params + z.W_rec();
     blocks(NP, [&](auto nv, int column) INLINE_LAMBDA {
       float* tables = w.tables + (size_t)column * fours(N) * PATTERNS;
-      make_tables<decltype(nv)::value>(W_rec, N, NP, column, -LOG2E * c, tables);
+      make_tables<decltype(nv)::value>(W_rec, N, NP, column, z.signed_chain ? -2 * LOG2E * c : -LOG2E * c, tables);
     });
     for (int b = 0; b < B; b++) draw<Beside::nothing>(w.drive + b * NP, w.H + b * NP, nullptr, 0, b);
+    if (z.signed_chain) lower_drive();
     const size_t one = (size_t)z.BP() * NP, kept = RULE == Rule::recurrent ? one : 0;  // floats per step
     // Few episodes at a time: the table rows they use stay in the nearest cache.
     constexpr int TOGETHER = 4;
@@ -142,10 +161,12 @@ struct Explore {
   double act() {
     const int B = z.B, NP = z.NP();
     const int32_t* const H = w.last_H(z);
-    const float *const W_out = w.params + z.W_out(), wrong = z.signed_rewards ? -1.f : 0.f;
+    const float *const W_out = w.params + z.W_out(), wrong = z.signed_rewards ? -1.f : 0.f, flip = z.flip();
+    // W_out (2 H - 1) = 2 W_out H - the sum of W_out, in which padding is zero.
+    const float start = w.params[z.b_out()] - (z.signed_signals ? std::accumulate(W_out, W_out + NP, 0.f) : 0.f);
     Episodes& x = episodes;
     float u[MOST_BATCH], pi[MOST_BATCH], total = 0;
-    for (int b = 0; b < B; b++) x.x_out[b] = dot(H + b * NP, W_out, NP) + w.params[z.b_out()];
+    for (int b = 0; b < B; b++) x.x_out[b] = flip * dot(H + b * NP, W_out, NP) + start;
     for (int b = 0; b < B; b += LANES) {
       store(u + b, __builtin_convertvector((Ints)(random.next() >> 8), Lanes) / 16777216.f);
       store(pi + b, probability(all(-LOG2E) * load(x.x_out + b)));

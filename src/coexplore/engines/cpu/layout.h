@@ -31,12 +31,14 @@ struct Shape {
   Critic critic;
   int N, T, B, C, bits;
   bool signed_inputs, signed_rewards, centre_reward, centre_activity;
+  bool signed_signals, signed_chain;  // whether 2 H - 1 is what the output hears, what the hidden units hear of each other
 
   int D() const { return bits + (1 << bits); }
   int DP() const { return padded(D()); }
   int NP() const { return padded(N); }
   int CP() const { return padded(C); }
   bool chain() const { return is_chain(rule); }
+  float flip() const { return signed_signals ? 2.f : 1.f; }  // how much what a unit sends moves from H = 0 to H = 1
 
   // What the weights into the hidden layer learn from: an example per episode, for Algorithm 2 one per step of an episode.
   // Examples go by fours, so batches are padded to BP. Each has the inputs (1, S) and, in a chain, H.
@@ -64,7 +66,7 @@ struct Linear {
 
 struct Numbers {
   Linear coupling, centring_strength, rate_hidden, rate_output, rate_critic;
-  double trace_decay;
+  double trace_decay, recurrent_rate;  // W_rec's rate is a multiple of its layer's
   int64_t updates;
 };
 
@@ -97,7 +99,7 @@ inline size_t apart(size_t n) { return (n + 1023) / 1024 * 1024 + 128; }
 
 struct Workspace {
   size_t BP, NP, CP, D, N, steps, inputs;
-  Aligned<float> drive, heard, P, E, tables, scratch, partial, total, hidden, back, weight, learned;
+  Aligned<float> drive, heard, P, E, tables, scratch, partial, total, lean, hidden, back, weight, learned;
   float *params, *m, *v;
   Aligned<int32_t> S, H, S_pattern, H_pattern, x_pattern, is_unit, unit;
 
@@ -105,9 +107,9 @@ struct Workspace {
       : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP),
         heard(BP * NP), P(BP * NP), E(steps * BP * NP), tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
         scratch(std::max(fours(D), OUTER_GROUPS) * PATTERNS * BLOCK * LANES), partial(inputs * OUTER_BLOCK * LANES),
-        total(std::max(NP, CP)), hidden(BP * CP), back(BP * CP), weight(steps * BP), learned(3 * apart(z.end())),
-        params(learned), m(params + apart(z.end())), v(m + apart(z.end())), S(BP * z.DP()),
-        H((z.last() + 1) * BP * NP), S_pattern(BP * fours(D)), H_pattern(fours(N)),
+        total(std::max(NP, CP)), lean(NP), hidden(BP * CP), back(BP * CP), weight(steps * BP),
+        learned(3 * apart(z.end())), params(learned), m(params + apart(z.end())), v(m + apart(z.end())),
+        S(BP * z.DP()), H((z.last() + 1) * BP * NP), S_pattern(BP * fours(D)), H_pattern(fours(N)),
         x_pattern(steps * BP / 4 * inputs), is_unit(NP), unit(NP) {
     std::fill(is_unit.data, is_unit + z.N, -1);
     for (size_t j = 0; j < NP; j++) unit[j] = (int32_t)j;

@@ -37,9 +37,10 @@ struct Learn {
     const int32_t* H = w.last_H(z) + b * NP;
     const float *P = w.P + b * NP, *W_out = w.params + z.W_out(), x_out = episodes.x_out[b], a = episodes.action[b];
     float* E = w.E + b * NP;
+    const float flip = z.flip();
     const Lanes one = all(1.f);
     for (int j = 0; j < NP; j += LANES) {
-      const Lanes h = only(-load(H + j), one), p = load(P + j), out = load(W_out + j);
+      const Lanes h = only(-load(H + j), one), p = load(P + j), out = all(flip) * load(W_out + j);
       Lanes e = {};
       if constexpr (RULE == Rule::boltzmann) e = h;
       if constexpr (RULE == Rule::straight_through) e = out * p * (one - p);
@@ -84,6 +85,17 @@ struct Learn {
           });
   }
 
+  // What the pairs' sums of Algorithm 1 lack where s = 2 H - 1: 1/2 s_i s_j = 2 h_i h_j - (h_i - 1/4) - (h_j - 1/4). In the
+  // same order for i and j, so that W_rec stays symmetric to the last bit.
+  void sum_leans() {
+    const int NP = z.NP();
+    for (int j = 0; j < NP; j += LANES) {
+      Lanes lean = {};
+      for (int b = 0; b < z.B; b++) lean += all(episodes.signal[b]) * (load(w.E + b * NP + j) - all(0.25f));
+      store(w.lean + j, lean);
+    }
+  }
+
   // W, b and, in a chain, W_rec, which follows b. In Algorithm 1 its diagonal stays; in Algorithm 2 earlier steps weigh less.
   void learn_hidden(Adam adam) {
     const int B = z.B, D = z.D(), NP = z.NP();
@@ -91,10 +103,17 @@ struct Learn {
     float decay = 1;
     for (int s = z.steps(); s-- > 0; decay *= lambda)
       for (int b = 0; b < B; b++) w.weight[s * z.BP() + b] = decay * episodes.signal[b];
-    const int32_t* const units = w.unit;
+    const float rate_rec = (float)(numbers.rate_hidden.at(progress) * numbers.recurrent_rate);
+    const bool is_signed = z.signed_chain;
+    if (RULE == Rule::boltzmann && is_signed) sum_leans();
+    const int32_t *const units = w.unit, *const is_unit = w.is_unit;
+    const float *const lean = w.lean, *const sum_of_all = w.total;
     climb(adam, 0, NP, z.inputs(), z.steps() * fours(B), w.E, rate, [=, c = c](int i, int j, Lanes sum) INLINE_LAMBDA {
-      if constexpr (RULE == Rule::boltzmann) sum = load(units + j) == i - D - 1 ? Lanes{} : sum;
-      adam.step(i * NP + j, all(c) * sum, rate);
+      if constexpr (RULE == Rule::boltzmann) {
+        if (is_signed) sum = only(load(is_unit + j), sum + sum - (load(lean + j) + all(lean[i - D - 1])));
+        sum = load(units + j) == i - D - 1 ? Lanes{} : sum;
+      } else if (is_signed) sum = sum + sum - load(sum_of_all + j);
+      adam.step(i * NP + j, all(c) * sum, rate_rec);
     });
   }
 
@@ -125,12 +144,14 @@ struct Learn {
     const int B = z.B, NP = z.NP();
     const int32_t* const H = w.last_H(z);
     const float *const e_out = episodes.e_out, rate = (float)numbers.rate_output.at(progress);
+    const float sum_of_all = std::accumulate(e_out, e_out + B, 0.f);
     for (int j = 0; j < NP; j += LANES) {
       Lanes g = {};
       for (int b = 0; b < B; b++) g += only(-load(H + b * NP + j), all(e_out[b]));
+      if (z.signed_signals) g = g + g - only(load(w.is_unit + j), all(sum_of_all));  // padding sends 0
       adam.step(z.W_out() + j, g, rate);
     }
-    adam.step(z.b_out(), Lanes{std::accumulate(e_out, e_out + B, 0.f)}, rate);
+    adam.step(z.b_out(), Lanes{sum_of_all}, rate);
   }
 };
 

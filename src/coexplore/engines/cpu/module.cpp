@@ -16,10 +16,11 @@ using namespace coexplore;
 template <class T>
 using Flat = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Rates and couplings as (start, stop) pairs, in this order.
-static Numbers numbers_of(const std::array<double, 11>& x, int64_t updates) {
+// Couplings and rates as (start, stop) pairs, then plain numbers, in the order of Numbers.
+using Flat12 = std::array<double, 12>;
+static Numbers numbers_of(const Flat12& x, int64_t updates) {
   auto linear = [&](int i) { return Linear{x[2 * i], x[2 * i + 1]}; };
-  return {linear(0), linear(1), linear(2), linear(3), linear(4), x[10], updates};
+  return {linear(0), linear(1), linear(2), linear(3), linear(4), x[10], x[11], updates};
 }
 
 static void expect(bool right, const char* what) {
@@ -40,12 +41,13 @@ static void check(const Shape& z) {
 }
 
 static void new_shape(Shape* self, const std::string& rule, const std::string& critic, int N, int T, int B, int C, int bits,
-                      bool signed_inputs, bool signed_rewards, bool centre_reward, bool centre_activity) {
+                      bool signed_inputs, bool signed_rewards, bool centre_reward, bool centre_activity, bool signed_signals,
+                      bool signed_chain) {
   const auto r = std::find(RULES, std::end(RULES), rule);
   const auto c = std::find(CRITICS, std::end(CRITICS), critic);
   expect(r != std::end(RULES) && c != std::end(CRITICS), "unknown rule or critic");
   new (self) Shape{(Rule)(r - RULES), (Critic)(c - CRITICS), N, T, B, C, bits, signed_inputs, signed_rewards, centre_reward,
-                   centre_activity};
+                   centre_activity, signed_signals, signed_chain};
   check(*self);
 }
 
@@ -73,7 +75,7 @@ static Training training_of(const Shape& z, int64_t updates, const Flat<float>& 
   return {params.data(), m.data(), v.data(), random.data(), curve.data(), (int64_t)curve.size()};
 }
 
-static double advance_run(const Shape& z, const std::array<double, 11>& numbers, int64_t updates, Flat<float> params,
+static double advance_run(const Shape& z, const Flat12& numbers, int64_t updates, Flat<float> params,
                           Flat<float> m, Flat<float> v, Flat<uint32_t> random, Flat<double> curve, int64_t t, int64_t n) {
   const Training x = training_of(z, updates, params, m, v, random, curve, t, n);
   nb::gil_scoped_release release;
@@ -81,7 +83,7 @@ static double advance_run(const Shape& z, const std::array<double, 11>& numbers,
 }
 
 // One update that also returns what it drew.
-static double record_update(const Shape& z, const std::array<double, 11>& numbers, int64_t updates, Flat<float> params,
+static double record_update(const Shape& z, const Flat12& numbers, int64_t updates, Flat<float> params,
                             Flat<float> m, Flat<float> v, Flat<uint32_t> random, Flat<double> curve, int64_t t,
                             Flat<float> s, Flat<float> u, Flat<float> h, Flat<float> u_a, Flat<float> a) {
   const Training x = training_of(z, updates, params, m, v, random, curve, t, 1);

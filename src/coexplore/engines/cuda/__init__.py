@@ -87,6 +87,8 @@ def supports(run: Run) -> str | None:
         f"it takes batches of {BATCH}": run.batch != BATCH,
         f"it takes at most {MOST_BITS} address bits": multiplexer(run).bits > MOST_BITS,
         f"it takes at most {MOST_STEPS} steps": steps(run) > MOST_STEPS,
+        "its units send H": run.signals != "binary" or getattr(rule, "chain_signals", "binary") != "binary",
+        "its W_rec learns at its layer's rate": getattr(rule, "recurrent_rate", 1.0) != 1.0,
     }
     reason = next((reason for reason, applies in reasons.items() if applies), None)
     if reason is None and not device.holds(_shape([run])):

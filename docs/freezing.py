@@ -1,0 +1,102 @@
+"""The runs and the picture of freezing.md: how many runs freeze, by size and by depth, without and with the cures.
+
+    python docs/freezing.py --store runs --out results/freezing
+
+What was trained is kept in the store: the same command goes on where it was stopped.
+"""
+
+import argparse
+from pathlib import Path
+
+from coexplore import Recurrent, Reinforce, Run, grid, load, train
+from coexplore.results import plots
+from coexplore.results.stats import SHARE, summary
+from coexplore.results.tables import markdown
+from coexplore.run import by_setting
+from coexplore.store import pack, write
+
+BASES = {"Algorithm 2, c = 0.5": Recurrent(0.5), "Algorithm 2": Recurrent(), "REINFORCE": Reinforce()}
+PLACES = {
+    "Algorithm 2, c = 0.5": {"N = 32": 32, "N = 64": 64, "N = 96": 96, "N = 128": 128},
+    "Algorithm 2": {"1 layer": 64, "2 layers": (64, 64), "3 layers": (64, 64, 64)},
+    "REINFORCE": {"1 layer": 64, "2 layers": (64, 64), "3 layers": (64, 64, 64)},
+}
+CURES = {
+    "as in the paper": {},
+    "fan-in": {"rate_scaling": "fan-in"},
+    "signed": {"signals": "signed"},
+    "signed, the chain too": {"signals": "signed", "chain_signals": "signed"},
+}
+SHADES = ("#9a3b26", "#c9a227", "#4c78a8", "#1b3a5c")
+EPISODES, SEEDS = 320_000, 20
+
+
+def setting(rule: str, units: object, cure: str) -> Run | None:
+    changes = CURES[cure]
+    if "chain_signals" in changes and not hasattr(BASES[rule], "chain_signals"):
+        return None
+    (run,) = grid(Run(rule=BASES[rule], episodes=EPISODES), units=units, **changes)
+    return run
+
+
+def settings() -> dict[tuple[str, str, str], Run]:
+    """By rule, place and cure."""
+    every = {
+        (rule, place, cure): setting(rule, units, cure)
+        for rule, places in PLACES.items()
+        for place, units in places.items()
+        for cure in CURES
+    }
+    return {key: run for key, run in every.items() if run is not None}
+
+
+def table(results: list) -> str:
+    """How many of how many runs froze, in Markdown."""
+    trained, runs = by_setting(results), settings()
+    rows = []
+    for rule, place in dict.fromkeys(key[:2] for key in runs):
+        cells = [trained.get(runs[rule, place, cure], ()) if (rule, place, cure) in runs else () for cure in CURES]
+        rows.append(
+            [rule, place, *(f"{sum(r.frozen for r in same)} of {len(same)}" if same else "–" for same in cells)]
+        )
+    return markdown(["", "", *CURES], rows)
+
+
+def draw(results: list, path: Path) -> None:
+    """A panel for each rule: the share of frozen runs, with its 95 % interval."""
+    trained, runs = by_setting(results), settings()
+    page, axes = plots.panels(len(PLACES), 5.0)
+    for panel, (rule, places) in zip(axes, PLACES.items(), strict=True):
+        cures = [cure for cure in CURES if (rule, next(iter(places)), cure) in runs]
+        for i, cure in enumerate(cures):
+            found = [summary([float(r.frozen) for r in trained[runs[rule, place, cure]]], SHARE) for place in places]
+            at = [j + (i - (len(cures) - 1) / 2) * 0.2 for j in range(len(places))]
+            ends = [[x.mean - x.low for x in found], [x.high - x.mean for x in found]]
+            shade = SHADES[list(CURES).index(cure)]
+            panel.bar(at, [x.mean for x in found], 0.18, yerr=ends, capsize=2, color=shade, label=cure)
+        panel.set_xticks(range(len(places)), list(places))
+        panel.set_title(rule, size=10)
+        panel.set_ylim(0, 1.05)
+    axes[0].set_ylabel("share of runs that froze")
+    axes[0].legend(frameon=False, fontsize=8)
+    page.suptitle(f"{EPISODES:,} episodes, {SEEDS} seeds, 95 % intervals", size=11)
+    plots.save(page, path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", default="runs")
+    parser.add_argument("--out", default="results/freezing", type=Path)
+    options = parser.parse_args()
+    runs = [run for base in dict.fromkeys(settings().values()) for run in grid(base, seed=range(SEEDS))]
+    results = train(runs, store=options.store)
+    options.out.mkdir(parents=True, exist_ok=True)
+    pack(results, options.out / "freezing.safetensors", {run.setting for run in runs})
+    kept = load(options.out / "freezing.safetensors")
+    write(options.out / "freezing.md", f"{table(kept)}\n".encode())
+    draw(kept, options.out / "freezing.png")
+    print(table(kept))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""A search for the best setting. What to try next follows from the results there are: it remembers nothing else.
+
+Settings are tried on the choosing seeds: first a grid, then what each step finds around the best so far. The finalists
+are tried on more seeds, and the one that was chosen is judged on seeds that had no say in it. Whoever asks again goes
+through all of that again: a search that was stopped goes on, a finished one trains nothing, and a pack of its runs
+tells what was chosen and how.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from coexplore.results.choosing import ranked
+from coexplore.run import Result, Run
+from coexplore.study.studies import Study
+
+Step = Callable[[Run], Iterable[Run]]  # from the best setting so far to others worth a try
+FEW = 0.1  # of a stage: where no more than that is missing in a pack or a store, it was lost and not just not trained
+
+
+class Seeds(NamedTuple):
+    choose: Sequence[int]
+    judge: Sequence[int]
+    more: Sequence[int] = ()
+    finalists: int = 10
+
+
+class Untrained(LookupError):
+    """A stage of a search needs these runs first."""
+
+    def __init__(self, runs: list[Run]) -> None:
+        super().__init__(f"{len(runs)} runs are not trained")
+        self.runs = runs
+
+
+class Trials:
+    """Results by setting and seed. A setting of which a run was `lost` (it failed) is out of the running."""
+
+    def __init__(self, results: Iterable[Result] = (), finished: bool = False) -> None:
+        self.found: dict[Run, dict[int, Result]] = {}
+        self.lost: set[Run] = set()
+        self.finished = finished
+        self.add(results)
+
+    def add(self, results: Iterable[Result], lost: Iterable[Run] = ()) -> None:
+        """Where two engines have trained the same run, the first one counts."""
+        for result in results:
+            self.found.setdefault(result.setting, {}).setdefault(result.seed, result)
+        self.lost.update(lost)
+
+    def results(self, setting: Run, seeds: Iterable[int]) -> list[Result]:
+        """Those there are."""
+        mine = self.found.get(setting, {})
+        return [mine[seed] for seed in seeds if seed in mine]
+
+    def need(self, settings: Sequence[Run], seeds: Sequence[int]) -> dict[Run, list[Result]]:
+        """The results of each setting that lost none; Untrained if some are still to be trained."""
+        found = {setting: self.results(setting, seeds) for setting in settings}
+        short = [setting for setting, mine in found.items() if len(mine) < len(seeds)]
+        absent = [run for setting in short for run in self._absent(setting, seeds)]
+        if len(absent) > (FEW if self.finished else 0.0) * len(settings) * len(seeds):
+            raise Untrained(absent)
+        return {setting: mine for setting, mine in found.items() if len(mine) == len(seeds)}
+
+    def _absent(self, setting: Run, seeds: Iterable[int]) -> list[Run]:
+        mine = self.found.get(setting, {})
+        return [run for run in (setting.with_seed(seed) for seed in seeds if seed not in mine) if run not in self.lost]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Search:
+    """`grid` may itself depend on what was found elsewhere. Each of `by` has a choice of its own; they share runs.
+
+    A step starts from the best by each measure; it is left out where it finds nothing new, and `most` settings are
+    tried in all.
+    """
+
+    grid: Callable[[Trials], Sequence[Run]]
+    seeds: Seeds
+    steps: tuple[Step, ...] = ()
+    by: tuple[str, ...] = ("reward",)
+    most: int = 10_000
+    after: tuple["Search", ...] = ()  # those that the grid depends on
+    together: bool = False  # train the grid on the judging seeds too, where a group takes as long for more runs
+
+
+class Outcome(NamedTuple):
+    grid: list[Run]  # of what was tried, the part that was settled beforehand
+    tried: list[Run]
+    finalists: dict[str, list[Run]]
+    chosen: dict[str, Run]
+    judged: dict[str, list[Result]]
+
+
+def outcome(search: Search, trials: Trials) -> Outcome:
+    """Of a search whose runs are all trained; Untrained if they are not, LookupError if none of them lasted."""
+    choose, judge, more, count = search.seeds
+    grid = list(dict.fromkeys(search.grid(trials)))[: search.most]
+    tried = dict.fromkeys(grid)
+    if search.together and not trials.finished:
+        trials.need(grid, [*choose, *judge])
+    alive = trials.need(grid, choose)
+    for step in search.steps:
+        best = dict.fromkeys(run for by in search.by for run in ranked(alive, alive, by)[:1])
+        new = dict.fromkeys(run for start in best for run in step(start) if run not in tried)
+        added = list(new)[: search.most - len(tried)]
+        tried |= dict.fromkeys(added)
+        alive |= trials.need(added, choose)
+    if not alive:
+        raise LookupError(f"none of {len(tried)} settings could be trained")
+    finalists = {by: ranked(alive, alive, by)[:count] for by in search.by}
+    every = list(dict.fromkeys(run for some in finalists.values() for run in some))
+    last = trials.need(every, [*choose, *more])
+    chosen = {by: (ranked((run for run in some if run in last), last, by) or some)[0] for by, some in finalists.items()}
+    return Outcome(grid, list(tried), finalists, chosen, _judged(chosen, judge, trials))
+
+
+def _judged(chosen: dict[str, Run], seeds: Sequence[int], trials: Trials) -> dict[str, list[Result]]:
+    trials.need(list(dict.fromkeys(chosen.values())), seeds)
+    judged = {by: trials.results(run, seeds) for by, run in chosen.items()}
+    if not all(judged.values()):
+        raise LookupError("what was chosen could not be trained on the judging seeds")
+    return judged
+
+
+def conduct(searches: Sequence[Search], trials: Trials, train: Callable[[list[Run]], Study | None]) -> bool:
+    """Train, stage by stage, what all of the searches need together; False if `train` was interrupted (gave None)."""
+    while runs := _wanted(searches, trials):
+        done = train(runs)
+        if done is None:
+            return False
+        trials.add(done.results, (failure.run for failure in done.failures))
+    return True
+
+
+def _wanted(searches: Iterable[Search], trials: Trials) -> list[Run]:
+    wanted: dict[Run, None] = {}
+    for search in searches:
+        try:
+            outcome(search, trials)
+        except Untrained as stage:
+            wanted |= dict.fromkeys(stage.runs)
+        except LookupError:  # nothing of it lasted, which `train` has told
+            continue
+    return list(wanted)

@@ -1,0 +1,112 @@
+"""`tune`: choose among settings on some seeds, judge the one that was chosen on others."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from coexplore.results.choosing import MEASURES, ranked
+from coexplore.results.stats import Summary, summary
+from coexplore.run import Result, Run
+from coexplore.settings import refusal
+from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
+from coexplore.study.snapshots import MOMENTS
+from coexplore.study.studies import Study, listed, study
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    """`scores` has every setting that was tried, best first: its mean over the seeds it was tried on.
+
+    The best of many tries owes something to luck; `results`, of the chosen one on other seeds, do not.
+    """
+
+    by: str
+    chosen: Run
+    scores: dict[Run, Summary]
+    results: list[Result]
+
+    @property
+    def tried(self) -> int:
+        """How many settings."""
+        return len(self.scores)
+
+    @property
+    def score(self) -> Summary:
+        """What the chosen one came to on the judging seeds."""
+        return summary([getattr(result, self.by) for result in self.results])
+
+
+def tune(
+    settings: Iterable[Run],
+    choose: Iterable[int],
+    judge: Iterable[int],
+    by: str = "reward",
+    more: Iterable[int] = (),
+    finalists: int = 10,
+    engine: str = "auto",
+    progress: bool = True,
+    threads: int | None = None,
+    store: str | Path | None = None,
+    snapshots: int = MOMENTS,
+    cluster: str | None = None,
+) -> Tuned:
+    """The best of the settings by `by` (reward, first or last) on the choosing seeds, judged on the others.
+
+    With `more` seeds the `finalists` best are tried on those too before one is chosen. The rest is as in `train`.
+    """
+    search = searched(listed(settings), checked_seeds(choose, judge, more, finalists), by)
+    return _tuned(search, lambda runs: study(runs, engine, progress, threads, store, snapshots, cluster))
+
+
+def _tuned(search: Search, train: Callable[[list[Run]], Study]) -> Tuned:
+    trials, failures = Trials(), []
+
+    def trained(runs: list[Run]) -> Study:
+        done = train(runs)
+        failures.extend(done.failures)
+        return done
+
+    conduct([search], trials, trained)
+    try:
+        return tuned(search, outcome(search, trials), trials)
+    except LookupError:
+        raise RuntimeError("; ".join(map(str, failures))) from None
+
+
+def searched(settings: Sequence[Run], seeds: Seeds, by: str) -> Search:
+    """The search that `tune` makes."""
+    if by not in MEASURES:
+        raise refusal("by", by, " | ".join(MEASURES), MEASURES)
+    candidates = list(dict.fromkeys(run.setting for run in settings))
+    if not candidates:
+        raise refusal("settings", [], "at least one to choose")
+    return Search(lambda _: candidates, seeds, by=(by,))
+
+
+def checked_seeds(choose: Iterable[int], judge: Iterable[int], more: Iterable[int] = (), finalists: int = 10) -> Seeds:
+    """A seed chooses or judges, not both."""
+    given = {
+        "choose": list(dict.fromkeys(choose)),
+        "more": list(dict.fromkeys(more)),
+        "judge": list(dict.fromkeys(judge)),
+    }
+    for name, least in (("choose", 1), ("judge", 2)):
+        if len(given[name]) < least:
+            raise refusal(name, given[name], f"at least {least} seed{'s' * (least > 1)}")
+    if finalists < 1:
+        raise refusal("finalists", finalists, "at least 1")
+    for first, second in (("choose", "judge"), ("more", "judge"), ("choose", "more")):
+        if both := set(given[first]) & set(given[second]):
+            raise refusal(second, min(both), f"seeds that are not among those of {first}")
+    return Seeds(**given, finalists=finalists)
+
+
+def tuned(search: Search, found: Outcome, trials: Trials) -> Tuned:
+    """What was found, as a record; settings that lost a run have no score."""
+    (by,), seeds = search.by, search.seeds
+    every = [*seeds.choose, *seeds.more]
+    results = {run: same for run in found.tried if (same := trials.results(run, every))}
+    whole = {run: same for run, same in results.items() if len(same) >= len(seeds.choose)}
+    order = [*ranked(found.finalists[by], whole, by), *ranked(whole, whole, by)]  # those with more seeds first
+    scores = {run: summary([getattr(result, by) for result in whole[run]]) for run in dict.fromkeys(order)}
+    return Tuned(by, found.chosen[by], scores, found.judged[by])
