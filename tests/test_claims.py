@@ -201,19 +201,20 @@ def both(found):
     ("gap", "words"),
     [
         (0.06, ("holds", "holds")),
+        (0.015, ("holds", "holds")),  # by less than counts, but the claim is that there is some
+        (0.005, ("tie", "undecided")),
         (0.0, ("tie", "undecided")),
-        (0.015, ("tie", "undecided")),
         (-0.015, ("tie", "undecided")),  # refuted, by less than counts
         (-0.028, ("undecided", "undecided")),  # refuted, by less than counts, but it may be by more
         (-0.06, ("fails", "fails")),
     ],
 )
 def test_an_effect_too_small_to_count_is_a_tie_whichever_its_sign(gap, words):
-    """Which of two has more reward over all episodes: T = 50 against 25 in F2.1's form."""
+    """REINFORCE above Algorithm 1 at c = 0 by so much."""
     lift = np.array(truth(FIG_2[-1]))[:2] - truth(alg_1(0.0))[:2] - gap
     found = judged("F2.1", [(alg(Boltzmann, 0.0), *lift, 0)])
     assert found.effect == pytest.approx(gap, abs=0.001)
-    assert both(found) == (("holds", "holds") if found.low > 0 else words), found.sentence
+    assert both(found) == words, found.sentence
 
 
 def alg_1(c):
@@ -242,8 +243,11 @@ def test_one_part_that_is_no_tie_leaves_none():
 
 
 def test_a_rank_correlation_is_no_reward_and_never_a_tie():
-    flat = [(alg(Boltzmann, c, N=N), 0.01 * C.index(c), 0.01 * C.index(c), 0) for c in C for N in NS]
-    assert judged("A2.1", flat).verdict in ("holds", "undecided", "fails")
+    """Where no c is better than another τ is 0 for every seed, within 0.025 at 95 %."""
+    found = verdict("A2.1", [r for run in FIGURES["figa2"].settings() for r in flat(run, [0.5] * 150)])
+    assert found.effect == 0
+    assert -0.03 < found.low < found.high < 0.03
+    assert both(found) == ("undecided", "undecided")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
