@@ -120,7 +120,7 @@ BAD = {
     "train reinforce --critic relux": "critic: 'relux' is not allowed (did you mean 'relu'?)",
     "train reinforce --critic none --critic-width 3": "critic_width: 3 is not allowed",
     "train reinforce --seeds 0": "seeds: '0' is not allowed",
-    "train reinforce --seeds 2 --seed 1": "seeds: 2 is not allowed",
+    "train reinforce --seeds 2 --seed 1": "seed: 1 is not allowed; give either --seed or --seeds",
     "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
     "train reinforce --threads 0": "threads: '0' is not allowed",
     "train reinforce --snapshots -1": "snapshots: '-1' is not allowed; give a whole number of at least 0",

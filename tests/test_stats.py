@@ -8,8 +8,8 @@ import scipy.stats
 
 from coexplore import Boltzmann, Reinforce, Result, Run, grid, plot
 from coexplore.network import Params
-from coexplore.results.bounded import drawn
-from coexplore.results.stats import Student, difference, holm, kendall, level, student, summary
+from coexplore.results.bounded import drawn, weights
+from coexplore.results.stats import Student, combination, difference, holm, kendall, level, student, summary
 from coexplore.run import by_setting
 
 
@@ -140,10 +140,49 @@ def test_so_many_seeds_would_make_the_interval_so_narrow():
     """A sample that is there seven times over has the width that was asked for."""
     rng = np.random.default_rng(3)
     a, b = rng.normal(0.7, 0.1, 30), rng.normal(0.6, 0.05, 30)
-    for groups in ((a,), (a, b)):
-        make = difference if len(groups) > 1 else level
+    for make, groups in ((level, (a,)), (difference, (a, b)), (doubling, (a, b, b, a, 1 - a, b))):
         more = make(*(np.tile(group, 7) for group in groups), RANGE)
         assert make(*groups, RANGE).seeds_for((more.high - more.low) / 2) == pytest.approx(210, rel=0.1)
+
+
+SLOPE = [w * sign for w in (-2 / 7, -1 / 14, 5 / 14) for sign in (1, -1)]  # on 3, 4 and 6, of one group over another
+
+
+def doubling(*groups_and_bounds):
+    *groups, bounds = groups_and_bounds
+    return combination(groups, SLOPE, bounds)
+
+
+def test_of_two_groups_a_combination_is_their_difference_and_of_one_its_mean():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.7, 0.1, 20), rng.normal(0.6, 0.05, 25)
+    known, mean = difference(a, b, RANGE), level(a, RANGE)
+    for factor in (1.0, 3.0):
+        found = combination([a, b], [factor, -factor], RANGE)
+        assert (found.effect, *ends(found)) == pytest.approx([factor * x for x in (known.effect, *ends(known))])
+        assert found.p(0.1 * factor) == known.p(0.1)
+    reverse = combination([b, a], [-1.0, 1.0], RANGE)
+    assert ends(reverse) == pytest.approx(ends(known), abs=0.01)  # other draws
+    assert ends(combination([a], [-2.0], RANGE)) == pytest.approx((-2 * mean.high, -2 * mean.low))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.45])
+def test_combinations_of_many_groups_cover_where_runs_freeze(share):
+    """The slope of a lead, 20 seeds. Independent errors rarely add up: it is narrower than all intervals together."""
+    rng = np.random.default_rng(12)
+    levels, shares = (0.9, 0.95, 0.9, 0.95, 0.98, 0.9), [share * (w < 0) for w in SLOPE]  # most samples look low
+    every = list(zip(*(frozen(rng, 20, q, mean, 0.01) for mean, q in zip(levels, shares, strict=True)), strict=True))
+    truth = np.dot(SLOPE, [mean * (1 - q) for mean, q in zip(levels, shares, strict=True)])
+    assert coverage(lambda *groups: ends(doubling(*groups, RANGE)), truth, every) >= 0.93
+    found = doubling(*every[0], RANGE)
+    widths = [level(group, RANGE).high - level(group, RANGE).low for group in every[0]]
+    assert found.high - found.low < 0.8 * np.dot(np.abs(SLOPE), widths)
+
+
+def test_groups_of_any_size_have_draws_of_their_own():
+    first = np.stack([weights(n, group)[0] for n in (20, 21, 22) for group in range(6)])
+    apart = np.corrcoef(first) - np.eye(len(first))
+    assert np.abs(apart).max() < 0.05
 
 
 # ----------------------------------------------------------------------------------------------------------------------

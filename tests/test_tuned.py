@@ -1,5 +1,6 @@
 """The figures in which every rule is at its best: what they search, what becomes of claims, and all of it small."""
 
+import functools
 import json
 import re
 
@@ -66,10 +67,12 @@ def test_the_searches_are_those_of_the_design():
     slow = {"plain backprop": 31, "MAP propagation": 31, "Weight Max": 62}  # at α = .002, constant, the critic's is α
     assert counts == {"Algorithm 1": 120, "Algorithm 2": 120, **few, **slow}
     seeds = searches[Place("", "Algorithm 1", 64)].seeds
-    assert (seeds.choose, seeds.more, seeds.judge) == (range(1000, 1005), range(1005, 1015), range(1015, 1035))
+    assert (seeds.choose, seeds.more, seeds.judge) == (range(1000, 1005), range(1005, 1015), range(1015, 1115))
     deep = TUNINGS["depth"].searches(4_000_000)
     runs = [run for search in deep.values() for run in search.grid(Trials())]
     assert {len(run.hidden) for run in runs} == {1, 2, 3, 4}
+    assert {search.seeds for search in deep.values()} == {Seeds(range(1000, 1003), range(1015, 1035))}
+    assert all(search.together for search in deep.values())
     assert {run.episodes for run in runs} == {1_000_000}
     assert len({xla._shape(run) for run in runs}) == len(deep) == 36  # each shape is compiled, and costs
     chains = {len(run.hidden): run.rule.chain_signals for run in runs if isinstance(run.rule, Recurrent)}
@@ -78,7 +81,11 @@ def test_the_searches_are_those_of_the_design():
     assert {(place.panel, place.at) for place in large} == {
         (f"{k} bits", N) for k in (4, 5) for N in (64, 128, 192, 256, 384, 512)
     }
-    assert all(search.most <= (12 if p.label == "Algorithm 1" and p.at > 200 else 24) for p, search in large.items())
+    dear = {256: 12, 384: 6, 512: 6}
+    assert {place: search.most for place, search in large.items()} == {
+        place: dear.get(place.at, 24) if place.label in ("Algorithm 1", "Algorithm 2") else 24 for place in large
+    }
+    assert not any(search.together for search in (*searches.values(), *large.values()))
 
 
 def test_a_smaller_scale_has_smaller_searches_and_shares_no_seed_between_choosing_and_judging():
@@ -140,22 +147,29 @@ def described_kind(run):
     return run.rules[0].name, getattr(run.rules[0], "expected", False)
 
 
-def world(shift=lambda label, N, by: 0.0, lead=0.03):
+@functools.cache
+def digest(setting):
+    return bytes.fromhex(setting.digest[:8])
+
+
+def world(shift=lambda label, N, by: 0.0, lead=lambda bits: 0.06):
     """Best at α = 0.01, falling, with signed signals; Algorithm 1's lead grows by `lead` per doubling of N."""
 
+    @functools.cache
     def truth(run, by):
         label, N, rate = label_of(run), run.hidden[0], rate_of(run)
         off = 0.1 * abs(np.log(rate.start / 0.01)) + 0.05 * (not rate.falls)
         if run.rules[0].law.binary:
             off += 0.03 * (run.signals == "binary")
-        grows = lead * np.log2(N / 8) if label == "Algorithm 1" else 0.0
+        grows = lead(run.task.bits) * np.log2(N / 8) if label == "Algorithm 1" else 0.0
         return LEVEL.get(label, 0.2) + grows - off + shift(label, N, by)
 
     def train(runs):
         results = []
         for run in runs:
-            luck = np.random.default_rng([run.seed, int(run.setting.digest[:8], 16)]).normal(0, 0.004)
-            first, last = truth(run, "first") + luck, truth(run, "last") + luck
+            setting = run.setting
+            luck = np.random.default_rng([run.seed, *digest(setting)]).normal(0, 0.004)
+            first, last = truth(setting, "first") + luck, truth(setting, "last") + luck
             curve = np.repeat([first, (first + last) / 2, last], [250, 500, 250]).astype(np.float32)
             results.append(Result(run, "cuda", curve, None))
         return Study(results, [], [], len(results), 0.0, 0.0)
@@ -168,8 +182,8 @@ SMALL = Size(
     (0.005, 0.02),
     (0.25,),
     1,
-    Seeds([1000], range(1015, 1018), [1001], 2),
-    Seeds([1000], range(1015, 1018)),
+    Seeds([1000], range(1015, 1115), [1001], 2),
+    Seeds([1000], range(1015, 1215)),
 )
 FOUR = ("Algorithm 1", "REINFORCE", "STE backprop", "plain backprop")
 
@@ -198,25 +212,30 @@ def test_where_the_paper_is_right_all_of_it_holds(papers):
     best = Run(rule=Reinforce(), episodes=QUICK, signals="signed", learning_rate=Linear(0.01, 0.0005))
     found = papers.at("REINFORCE", 64).chosen["reward"]
     assert found in (best, at_rate(best, Rate(0.01, True, 0.002)))  # not on the grid: 0.01 lies between 0.005 and 0.02
-    assert {len(same) for one in papers.found.values() for same in one.judged.values()} == {3}
+    assert {len(same) for one in papers.found.values() for same in one.judged.values()} == {100}
 
 
 REFUTED = {
     "T1": lambda label, N, by: 0.3 * (label == "STE backprop" and N == 8 and by == "first"),
     "T2": lambda label, N, by: 0.5 * (label == "REINFORCE" and N == 32 and by == "last"),
-    "T3": lambda label, N, by: 0.1 * (label == "REINFORCE" and N == 32 and by == "first"),
-    "T4": lambda label, N, by: -0.2 * (label == "Algorithm 1" and N == 128 and by == "first"),
-    "T5": lambda label, N, by: 0.6 * (label == "plain backprop" and N == 32),
+    "T3": lambda label, N, by: 0.15 * (label == "REINFORCE" and N == 32 and by == "first"),
+    "T4, 128 over 32": lambda label, N, by: -0.2 * (label == "Algorithm 1" and N == 128 and by == "first"),
+    "T4, slope": lambda label, N, by: 0.4 * (label == "Algorithm 1" and N == 8 and by == "first"),
+    "T5, backprop": lambda label, N, by: 0.6 * (label == "plain backprop" and N == 32),
+    "T5, rivals": lambda label, N, by: 0.4 * (label == "STE backprop" and N == 32),
 }
 
 
-@pytest.mark.parametrize("id", REFUTED)
-def test_a_claim_fails_where_it_is_wrong(id):
+@pytest.mark.parametrize("why", REFUTED)
+def test_a_claim_fails_where_it_is_wrong(why):
+    """In one of its parts: there alone the world is not the paper's."""
+    id = why[:2]
     sizes = (8, 32, 128) if id == "T4" else (8, 32)
-    found = contest(world(REFUTED[id]), (*LEVEL, "plain backprop") if id == "T3" else FOUR, sizes)
+    found = contest(world(REFUTED[why]), (*LEVEL, "plain backprop") if id == "T3" else FOUR, sizes)
     verdict = next(one for one in judged("tuned", found) if one.id == id)
     assert verdict.verdict == "fails"
-    assert verdict.seeds == 3
+    assert "also against it" not in verdict.sentence
+    assert (verdict.seeds, verdict.first_seed) == (100, 1015)
 
 
 def test_a_claim_that_lacks_a_place_is_not_run():
@@ -251,15 +270,18 @@ def test_scaling_begins_where_tuned_ended_and_its_claim_follows_the_lead():
     found = contest(world(), only, scaling=True)
     assert words(found, "scaling") == {"S1": "holds"}
     first = found.found[Place("5 bits", "Algorithm 1", 512)]
-    assert len(first.tried) <= 12
+    assert 3 <= len(first.tried) <= 6
     assert rate_of(first.chosen["first"])[:2] == (0.01, True)
     assert first.chosen["first"].task.bits == 5
-    assert words(contest(world(lead=-0.02), only, scaling=True), "scaling") == {"S1": "fails"}
+    shrinks = contest(world(lead=lambda bits: 0.06 if bits == 4 else -0.02), only, scaling=True)
+    assert words(shrinks, "scaling") == {
+        "S1": "fails"
+    }  # by 0.04 in two doublings: one alone would be within the margin
 
 
 def test_the_table_has_every_rule_what_was_chosen_and_equal_budgets(papers):
     text = table(TUNINGS["tuned"], papers)
-    assert "Chosen on 1 seeds, the 2 best on 1 more, judged on 3 others; 400,000 episodes." in text
+    assert "Chosen on 1 seeds, the 2 best on 1 more, judged on 100 others; 400,000 episodes." in text
     assert "| Algorithm 1 | 64 | " in text
     chosen = described(papers.at("Algorithm 1", 64).chosen["reward"])
     assert chosen.startswith("α = 0.01, falling, c = ")
@@ -330,7 +352,7 @@ def test_the_figures_are_searched_drawn_told_and_packed_and_searched_once(tiny, 
     assert "\n0 runs trained" in again.stdout
     packed = here("runs", "pack", pack, "--store", store, "--figure", "scaling")
     assert packed.returncode == 0, packed.stderr
-    assert "which only served to choose, with scores alone" in packed.stdout
+    assert "whose curves nobody draws, with scores alone" in packed.stdout
     results = load(pack)
     whole = Comparison(tiny["scaling"].searches(640), Trials(load(store), finished=True), 640)
     small = Comparison(tiny["scaling"].searches(640), Trials(results, finished=True), 640)
@@ -349,7 +371,26 @@ def test_the_figures_are_searched_drawn_told_and_packed_and_searched_once(tiny, 
     assert numbers["first"][0] == pytest.approx(np.mean([r.first for r in best.judged["first"]]), abs=1e-4)
     assert {one["id"] for one in page["claims"]} >= {"T1", "T2"}
     kept = tuned.passed_over(load(store))
-    assert {run.seed for run in kept} == {1000, 1002}
+    assert {run.seed for run in kept} == {1000, 1002, *range(1005, 1009)}
+    assert {len(run.hidden) for run in kept if run.seed >= 1005} == {2}  # only depth judges what it does not choose
+    check_depth(tiny["depth"], store, pack, here)
+
+
+def check_depth(depth, store, pack, here):
+    """Its grid is trained on the judging seeds too; the pack needs only what was chosen of that."""
+    assert here("runs", "pack", pack, "--store", store, "--figure", "depth").returncode == 0
+    every, packed = load(store), load(pack)
+    (whole,), (small,) = (
+        Comparison(depth.searches(640), Trials(results, finished=True), 320).found.values()
+        for results in (every, packed)
+    )
+    assert (small.tried, small.chosen) == (whole.tried, whole.chosen)
+    assert {by: [r.reward for r in same] for by, same in small.judged.items()} == {
+        by: [r.reward for r in same] for by, same in whole.judged.items()
+    }
+    judging = {r.run for r in every if len(r.setting.hidden) == 2 and r.seed >= 1005}
+    assert judging == {run.with_seed(seed) for run in whole.grid for seed in range(1005, 1009)}
+    assert {r.setting for r in packed if r.seed >= 1005} == {*whole.chosen.values()}
 
 
 def test_seeds_of_a_search_are_its_own(here):

@@ -95,7 +95,7 @@ def _checked(options: dict[str, Any], specs: Names) -> dict[str, Any]:
             options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
     if options.get("seeds") is not None:
         if options["seed"] is not None:
-            raise refusal("seeds", f"{options['seeds'].start}-{options['seeds'][-1]}", "either --seed or --seeds")
+            raise refusal("seed", options["seed"][0], "either --seed or --seeds")
         options["seed"] = list(options["seeds"])
     return options
 

@@ -70,7 +70,8 @@ def weights(n: int, group: int) -> Floats:
     the two groups of a comparison are spread evenly together. (Further groups have an order at random.)"""
     rest = ((_order(group) + 0.5) / DRAWS) ** (1 / n)
     places = np.arange(n * DRAWS, dtype=np.uint32)
-    numbers = mixed(mixed(places) ^ mixed(np.array([2 * n + group], np.uint32)))
+    own = 2 * n + group % 2 + (group // 2 << 16)  # no two groups share one, whatever their sizes
+    numbers = mixed(mixed(places) ^ mixed(np.array([own], np.uint32)))
     shares = -np.log((numbers + 0.5) / 2.0**32).reshape(n, DRAWS)
     return np.vstack([shares / shares.sum(axis=0) * rest, 1 - rest])
 
