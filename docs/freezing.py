@@ -8,10 +8,10 @@ What was trained is kept in the store: the same command goes on where it was sto
 import argparse
 from pathlib import Path
 
-from coexplore import Recurrent, Reinforce, Run, grid, load, train
+from coexplore import Backprop, Boltzmann, Recurrent, Reinforce, Run, StraightThrough, grid, load, train
 from coexplore.results import plots
-from coexplore.results.stats import SHARE, summary
-from coexplore.results.tables import markdown
+from coexplore.results.stats import SHARE, summary, window
+from coexplore.results.tables import markdown, with_interval
 from coexplore.run import by_setting
 from coexplore.store import pack, write
 
@@ -29,6 +29,17 @@ CURES = {
 }
 SHADES = ("#9a3b26", "#c9a227", "#4c78a8", "#1b3a5c")
 EPISODES, SEEDS = 320_000, 20
+
+# What is learned with one to three layers of 64 units where nothing freezes; α is the paper's where none is named.
+CURED = {
+    "`reinforce`, signed": Run(rule=Reinforce(), signals="signed"),
+    "`recurrent`, signed, the chain too": Run(rule=Recurrent(chain_signals="signed"), signals="signed"),
+    "`boltzmann`": Run(rule=Boltzmann()),
+    "`ste`, signed": Run(rule=StraightThrough(), signals="signed"),
+    "`backprop`, fan-in": Run(rule=Backprop(), rate_scaling="fan-in"),
+    "`backprop`, α = 0.001": Run(rule=Backprop(), learning_rate=0.001),
+}
+LONGER, FRESH, DEPTHS = 1_000_000, range(1000, 1020), (1, 2, 3)
 
 
 def setting(rule: str, units: object, cure: str) -> Run | None:
@@ -62,6 +73,20 @@ def table(results: list) -> str:
     return markdown(["", "", *CURES], rows)
 
 
+def learned(results: list) -> str:
+    """The last quarter's reward and how many runs froze, in Markdown."""
+    trained, rows = by_setting(results), []
+    for label, run in CURED.items():
+        same = [trained[deeper(run, L)] for L in DEPTHS]
+        rows.append([label, *(f"{with_interval(window(x, 'last'))}, {sum(r.frozen for r in x)} froze" for x in same)])
+    return markdown(["", "1 layer", "2 layers", "3 layers"], rows)
+
+
+def deeper(run: Run, L: int) -> Run:
+    (deep,) = grid(run, units=(64,) * L, episodes=LONGER)
+    return deep
+
+
 def draw(results: list, path: Path) -> None:
     """A panel for each rule: the share of frozen runs, with its 95 % interval."""
     trained, runs = by_setting(results), settings()
@@ -78,7 +103,7 @@ def draw(results: list, path: Path) -> None:
         panel.set_title(rule, size=10)
         panel.set_ylim(0, 1.05)
     axes[0].set_ylabel("share of runs that froze")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].legend(frameon=False, fontsize=9, loc="upper left")
     page.suptitle(f"{EPISODES:,} episodes, {SEEDS} seeds, 95 % intervals", size=11)
     plots.save(page, path)
 
@@ -89,13 +114,14 @@ def main() -> None:
     parser.add_argument("--out", default="results/freezing", type=Path)
     options = parser.parse_args()
     runs = [run for base in dict.fromkeys(settings().values()) for run in grid(base, seed=range(SEEDS))]
+    runs += [run for base in CURED.values() for L in DEPTHS for run in grid(deeper(base, L), seed=FRESH)]
     results = train(runs, store=options.store)
     options.out.mkdir(parents=True, exist_ok=True)
     pack(results, options.out / "freezing.safetensors", {run.setting for run in runs})
     kept = load(options.out / "freezing.safetensors")
-    write(options.out / "freezing.md", f"{table(kept)}\n".encode())
+    write(options.out / "freezing.md", f"{table(kept)}\n\n{learned(kept)}\n".encode())
     draw(kept, options.out / "freezing.png")
-    print(table(kept))
+    print(table(kept), learned(kept), sep="\n\n")
 
 
 if __name__ == "__main__":
