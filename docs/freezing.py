@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from coexplore import Backprop, Boltzmann, Recurrent, Reinforce, Run, StraightThrough, grid, load, train
+from coexplore.paper.figures import C
 from coexplore.results import plots
 from coexplore.results.stats import SHARE, summary, window
 from coexplore.results.tables import markdown, with_interval
@@ -38,6 +39,13 @@ CURED = {
     "`ste`, signed": Run(rule=StraightThrough(), signals="signed"),
     "`backprop`, fan-in": Run(rule=Backprop(), rate_scaling="fan-in"),
     "`backprop`, α = 0.001": Run(rule=Backprop(), learning_rate=0.001),
+}
+# The rates of hidden layer, output and critic at which Algorithm 2 with 128 units freezes, and at which it does not.
+RATES = {
+    "the paper's": 0.005,
+    "output 0.002": (0.005, 0.002, 0.005),
+    "output 0.001": (0.005, 0.001, 0.005),
+    "critic 0.02": (0.005, 0.005, 0.02),
 }
 LONGER, FRESH, DEPTHS = 1_000_000, range(1000, 1020), (1, 2, 3)
 
@@ -71,6 +79,28 @@ def table(results: list) -> str:
             [rule, place, *(f"{sum(r.frozen for r in same)} of {len(same)}" if same else "–" for same in cells)]
         )
     return markdown(["", "", *CURES], rows)
+
+
+def by_rate(results: list) -> str:
+    """How many runs froze at other rates of the output and of the critic, in Markdown."""
+    trained = by_setting(results)
+    counts = [f"{sum(r.frozen for r in trained[run])} of {len(trained[run])}" for run in at_rates()]
+    return markdown([*RATES], [counts])
+
+
+def at_rates() -> list[Run]:
+    return grid(Run(rule=Recurrent(), hidden=128, episodes=EPISODES), learning_rate=list(RATES.values()))
+
+
+def longer(results: list) -> str:
+    """How many runs of Algorithm 2 froze in the paper's four million episodes, by coupling and size, in Markdown."""
+    trained, rows = by_setting(results), []
+    for signals in ("binary", "signed"):
+        for N in (64, 96, 128):
+            runs = grid(Run(rule=Recurrent()), units=N, signals=signals, coupling=C)
+            counts = (f"{sum(r.frozen for r in trained[run])} of {len(trained[run])}" for run in runs)
+            rows.append([signals, f"N = {N}", *counts])
+    return markdown(["", "", *(f"c = {c:g}" for c in C)], rows)
 
 
 def learned(results: list) -> str:
@@ -115,13 +145,14 @@ def main() -> None:
     options = parser.parse_args()
     runs = [run for base in dict.fromkeys(settings().values()) for run in grid(base, seed=range(SEEDS))]
     runs += [run for base in CURED.values() for L in DEPTHS for run in grid(deeper(base, L), seed=FRESH)]
+    runs += [run for base in at_rates() for run in grid(base, seed=range(2 * SEEDS))]
     results = train(runs, store=options.store)
     options.out.mkdir(parents=True, exist_ok=True)
     pack(results, options.out / "freezing.safetensors", {run.setting for run in runs})
     kept = load(options.out / "freezing.safetensors")
-    write(options.out / "freezing.md", f"{table(kept)}\n\n{learned(kept)}\n".encode())
+    write(options.out / "freezing.md", f"{table(kept)}\n\n{by_rate(kept)}\n\n{learned(kept)}\n".encode())
     draw(kept, options.out / "freezing.png")
-    print(table(kept), learned(kept), sep="\n\n")
+    print(table(kept), by_rate(kept), learned(kept), sep="\n\n")
 
 
 if __name__ == "__main__":

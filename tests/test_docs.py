@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 import pytest
 
+from coexplore import Recurrent, Run, load
 from coexplore.rules import BUILT_IN
 
 ROOT = Path(__file__).parents[1]
@@ -73,3 +74,15 @@ def test_an_output_that_hears_many_bits_freezes_by_itself_and_one_that_hears_sig
         assert shares([128], signed=False, **fast)[0] > 0.5
         assert shares([128], signed=True, **fast)[0] == 0
         assert shares([4], signed=False, **fast)[0] < 0.3
+
+
+def test_the_tables_on_freezing_are_those_of_the_runs_in_this_repository():
+    freezing = runpy.run_path(str(ROOT / "docs" / "freezing.py"))
+    page, results = (ROOT / "docs" / "freezing.md").read_text(), ROOT / "results"
+    kept, paper = load(results / "freezing" / "freezing.safetensors"), load(results / "cuda" / "paper-200.safetensors")
+    found = [freezing[name](kept) for name in ("table", "by_rate", "learned")]
+    for table in (*found, freezing["longer"](paper)):
+        assert f"\n\n{table}\n" in page
+    assert (results / "freezing" / "freezing.md").read_text() == "\n\n".join(found) + "\n"
+    frozen = [r.frozen for r in paper if r.setting == Run(rule=Recurrent(0.5), hidden=128)]
+    assert f"{sum(frozen)} of {len(frozen)} with 128 units and c = 0.5" in (ROOT / "README.md").read_text()
