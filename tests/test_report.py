@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,6 +246,14 @@ def test_nothing_in_embedded_data_can_end_the_script_it_is_in():
     text = html.embedded(data)
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == data
+
+
+def test_no_name_of_the_pages_scripts_stands_twice():
+    """They become one script, in which the later of two functions of a name takes the place of the earlier."""
+    scripts = (Path(html.__file__).parent / "page").glob("*.js")
+    names = [name for one in scripts for name in re.findall(r"^(?:function|const|let) (\w+)", one.read_text(), re.M)]
+    assert len(names) > 50
+    assert not {name for name in names if names.count(name) > 1}
 
 
 def test_the_charting_library_is_the_one_that_is_noted():

@@ -13,7 +13,7 @@ function student(df) {
 // Where values have bounds, Gaffke's interval: Σ D_i x_i + D_(n+1) · bound, in as many draws as Python makes, the same ones.
 const [DRAWS, TAIL, STRIDES] = [9999, 248, [1, 6181]];
 
-function mixed(x) {
+function scrambled(x) {
   x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
   x = Math.imul(x ^ (x >>> 15), 0x735a2d97);
   return (x ^ (x >>> 15)) >>> 0;
@@ -24,9 +24,9 @@ const made = new Map();
 function weights(n, group) {
   const key = 2 * n + group;
   if (!made.has(key)) {
-    const shares = new Float64Array(n * DRAWS), sums = new Float64Array(DRAWS), salt = mixed(key);
+    const shares = new Float64Array(n * DRAWS), sums = new Float64Array(DRAWS), salt = scrambled(key);
     for (let i = 0; i < n * DRAWS; i += 1) {
-      shares[i] = -Math.log((mixed(mixed(i) ^ salt) + 0.5) / 2 ** 32);
+      shares[i] = -Math.log((scrambled(scrambled(i) ^ salt) + 0.5) / 2 ** 32);
       sums[i % DRAWS] += shares[i];
     }
     const rest = sums.map((_, k) => (((k * STRIDES[group]) % DRAWS + 0.5) / DRAWS) ** (1 / n));
