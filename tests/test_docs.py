@@ -86,3 +86,8 @@ def test_the_tables_on_freezing_are_those_of_the_runs_in_this_repository():
     assert (results / "freezing" / "freezing.md").read_text() == "\n\n".join(found) + "\n"
     frozen = [r.frozen for r in paper if r.setting == Run(rule=Recurrent(0.5), hidden=128)]
     assert f"{sum(frozen)} of {len(frozen)} with 128 units and c = 0.5" in (ROOT / "README.md").read_text()
+
+
+def test_the_table_on_the_first_grid_is_that_of_the_runs_in_this_repository():
+    script = runpy.run_path(str(ROOT / "docs" / "first_grid.py"))
+    assert f"\n\n{script['table'](load(script['PACK']))}\n" in (ROOT / "docs" / "tuning.md").read_text()

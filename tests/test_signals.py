@@ -11,6 +11,7 @@ import pytest
 from coexplore import (
     Backprop,
     Boltzmann,
+    Control,
     Linear,
     MapProp,
     Recurrent,
@@ -19,10 +20,13 @@ from coexplore import (
     StraightThrough,
     UnbiasedWeightMax,
     WeightMax,
+    network,
+    train,
 )
 from coexplore.cli import train as cli
+from coexplore.engines.control.agent import pace
 from coexplore.run import command, flat
-from coexplore.settings import FieldError
+from coexplore.settings import FieldError, at_the_end
 
 TIGHT = 1e-12
 
@@ -100,6 +104,22 @@ def test_rates_scaled_by_the_fan_in_fall_above_the_first_layer_and_never_rise():
     falling = Run(rule=Reinforce(), learning_rate=Linear(0.01, 0.001), rate_scaling="fan-in").learning_rates
     assert (falling[0], falling[2]) == (Linear(0.01, 0.001),) * 2
     assert (falling[1].start, falling[1].stop) == pytest.approx((0.01 * 20 / 64, 0.001 * 20 / 64))
+
+
+def test_agents_hear_signed_signals_and_pace_the_recurrent_weights_by_themselves():
+    rule = Recurrent(steps=1, chain_signals="signed", recurrent_rate=0.5)
+    rates = {"learning_rate": Linear(0.01, 0.001), "rate_scaling": "fan-in"}
+    run = Run(rule=rule, hidden=(8,), task=Control(), episodes=2, signals="signed", **rates)
+    own = pace(run)
+    sizes = [leaf.size for leaf in jax.tree.leaves(run.init())]
+    W, b, W_rec, W_out = (float(x[0]) for x in np.split(np.asarray(own.start), np.cumsum(sizes))[:4])
+    assert (W, b, W_rec, W_out) == pytest.approx((0.01, 0.01, 0.005, 0.01 * 4 / 8))
+    assert float(own.stop[0]) == pytest.approx(0.001)
+    (result,) = train(run, progress=False)
+    net, s = at_the_end(run.network), jnp.ones((3, 4), jnp.float32)
+    activities = network.act(net.actor, jax.tree.map(jnp.asarray, result.params), s, jax.random.key(5))
+    assert set(np.unique(net.actor.heard(s, activities)[1])) <= {-1.0, 1.0}
+    assert np.array_equal(result.act(np.ones((3, 4)), key=5), network.action(net, activities))
 
 
 def asked(line):
