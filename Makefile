@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test cluster-test check newest bench bench-report bench-store screenshots
+.PHONY: setup demo test cluster-test kernels check newest bench bench-report bench-store screenshots
 
 setup: .venv/ready
 
@@ -22,6 +22,10 @@ test: setup
 # A real Ray cluster of two nodes on this machine, one of which is lost: about three minutes.
 cluster-test: setup
 	$(BIN)/pytest -n 0 -m cluster tests/test_ray.py
+
+# The fused engines' kernels, on emulated warps and under sanitizers: about a minute.
+kernels: setup
+	$(BIN)/pytest -m kernels
 
 check: setup
 	$(BIN)/ruff check

@@ -22,32 +22,26 @@ from coexplore.study.search import Trials
 
 PACK = Path(__file__).parents[1] / "results" / "tuned" / "first-grid.safetensors"
 CHOOSE, JUDGE = range(1000, 1005), range(1015, 1035)
-MEASURES = {64: ("reward", "first", "last"), 128: ("first",)}
+N, MEASURES = 64, ("reward", "first", "last")
+SEARCHES = tuned_places(4_000_000, SIZES["paper"], [N], BY_KERNEL)
 WORDS = {"reward": "all episodes", "first": "first quarter", "last": "last quarter"}
 
 
-def chosen(results: list) -> dict[tuple[int, str, str], Run]:
-    """The best setting by size, measure and rule."""
-    trained, found = by_setting(r for r in results if r.seed in CHOOSE), {}
-    for N, measures in MEASURES.items():
-        for place, search in tuned_places(4_000_000, SIZES["paper"], [N], BY_KERNEL).items():
-            for by in measures:
-                found[N, by, place.label] = ranked(search.grid(Trials()), trained, by)[0]
-    return found
+def chosen(results: list) -> dict[tuple[str, str], Run]:
+    """The best setting by measure and rule."""
+    trained = by_setting(r for r in results if r.seed in CHOOSE)
+    grids = {place.label: search.grid(Trials()) for place, search in SEARCHES.items()}
+    return {(by, label): ranked(first, trained, by)[0] for by in MEASURES for label, first in grids.items()}
 
 
 def table(results: list) -> str:
     """Mean reward of the judging seeds at what was chosen, and how many settings that was the best of, in Markdown."""
     trained, rows = by_setting(r for r in results if r.seed in JUDGE), []
-    tried = {place.label: len(s.grid(Trials())) for place, s in tuned_places(4_000_000, SIZES["paper"], [64]).items()}
-    for (N, by, label), run in chosen(results).items():
-        same = trained[run]
-        froze = f", {sum(r.frozen for r in same)} froze" if any(r.frozen for r in same) else ""
-        rows.append(
-            [f"{N}", WORDS[by], label, with_interval(window(same, by)) + froze, described(run), f"{tried[label]}"]
-        )
-    order = sorted(rows, key=lambda row: (int(row[0]), [*WORDS.values()].index(row[1]), -float(row[3].split()[0])))
-    return markdown(["N", "chosen and judged by", "", "reward", "setting", "tried"], order)
+    tried = {place.label: len(search.grid(Trials())) for place, search in SEARCHES.items()}
+    for (by, label), run in chosen(results).items():
+        rows.append([WORDS[by], label, with_interval(window(trained[run], by)), described(run), f"{tried[label]}"])
+    rows.sort(key=lambda row: ([*WORDS.values()].index(row[0]), -float(row[2].split()[0])))
+    return markdown(["chosen and judged by", "", "reward", "setting", "tried"], rows)
 
 
 def main() -> None:

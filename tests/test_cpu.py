@@ -219,6 +219,7 @@ def test_the_caller_keeps_its_denormals():
     assert np.float32(1e-40) * np.float32(0.5) > 0
 
 
+@pytest.mark.kernels
 def test_the_kernel_alone_passes_its_own_test_under_sanitizers(tmp_path):
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     assert compiler, "the kernel was built, so there is a compiler"

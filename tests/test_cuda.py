@@ -33,6 +33,8 @@ from coexplore.engines.cuda.layout import Shape
 from coexplore.engines.look import look
 from coexplore.engines.one_layer import structure
 
+pytestmark = pytest.mark.kernels
+
 # What an update must be, for every rule -------------------------------------------------------------------------------
 
 EVERY_RULE = [

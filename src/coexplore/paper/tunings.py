@@ -125,11 +125,11 @@ def _whole(run: Run, size: Size) -> Search:
 
 
 def _at_once(run: Run, size: Size) -> Search:
-    """All combinations and a wider grid in one group of runs, on ten of the choosing seeds and twenty judging ones."""
+    """All combinations and a wider grid in one group of runs, on ten of the choosing seeds right away."""
     runs = grid(run, signals=list(SIGNALS)) if run.rules[0].law.binary else [run]
     first, seeds = rates(runs, size.wide, CRITICS), size.seeds
-    fewer = Seeds([*seeds.choose, *seeds.more][:10], seeds.judge[:20])
-    return Search(lambda _: first, fewer, (next_rates,) * size.rounds, MEASURES, together=True)
+    ten = Seeds([*seeds.choose, *seeds.more][:10], seeds.judge)
+    return Search(lambda _: first, ten, (next_rates,) * size.rounds, MEASURES)
 
 
 def scaling_places(
