@@ -3,7 +3,7 @@
     python docs/first_grid.py --store runs
 
 The first grid (α constant and falling, times c for the two algorithms, the rest as in the paper; seeds 1000 – 1004) is
-in results/tuned/first-grid.safetensors; this chooses from it, trains what was chosen on seeds 1015 – 1034, adds that to
+in results/tuned/first-grid.safetensors; this chooses from it, trains what was chosen on seeds 2000 – 2019, adds that to
 the pack and prints the table. `coexplore tune` does both for one rule, from nothing.
 """
 
@@ -21,7 +21,7 @@ from coexplore.store import pack
 from coexplore.study.search import Trials
 
 PACK = Path(__file__).parents[1] / "results" / "tuned" / "first-grid.safetensors"
-CHOOSE, JUDGE = range(1000, 1005), range(1015, 1035)
+CHOOSE, JUDGE = range(1000, 1005), range(2000, 2020)
 N, MEASURES = 64, ("reward", "first", "last")
 SEARCHES = tuned_places(4_000_000, SIZES["paper"], [N], BY_KERNEL)
 WORDS = {"reward": "all episodes", "first": "first quarter", "last": "last quarter"}
