@@ -66,18 +66,25 @@ def test_twenty_updates_agree_across_vmap_widths_to_1e_5():
 
 
 @pytest.mark.parametrize(
-    ("runs", "sizes"),
-    [(3, [3]), (8, [4, 4]), (9, [9]), (16, [16]), (24, [16, 4, 4]), (25, [16, 9]), (33, [16, 16, 1])],
+    ("runs", "sizes", "widths"),
+    [
+        (3, [3], [4]),
+        (8, [8], [8]),
+        (9, [9], [16]),
+        (16, [16], [16]),
+        (25, [16, 9], [16, 16]),
+        (33, [16, 16, 1], [16, 16, 4]),
+    ],
 )
-def test_many_runs_make_wide_groups_and_few_make_narrow_ones(runs, sizes, monkeypatch):
+def test_groups_are_no_wider_than_their_runs_need(runs, sizes, widths, monkeypatch):
     monkeypatch.setattr(xla, "widths", lambda: (4, 16))
     runs = grid(TINY, seed=range(runs))
     found = xla.groups(runs)
     assert [run for group in found for run in group] == runs
     assert [len(group) for group in found] == sizes
-    assert [xla.start(group).width for group in found] == [4 if size <= 4 else 16 for size in sizes]
-    monkeypatch.setattr(xla, "LARGE", 1000)  # bytes, which these runs are above
-    assert max(map(len, xla.groups(runs))) <= 4
+    assert [xla.start(group).width for group in found] == widths
+    monkeypatch.setattr(xla, "MOST", 9 * xla._bytes(runs[0]))  # eight of them have room
+    assert max(map(len, xla.groups(runs))) == min(8, len(runs))
 
 
 def test_a_result_states_its_width_and_no_neighbour_changes_a_bit(monkeypatch):
@@ -101,7 +108,7 @@ def test_a_checkpoint_goes_on_in_its_own_width_whatever_the_groups_are_today(tmp
     done = study(runs, engine="xla", progress=False, store=tmp_path)
     assert not done.failures
     results = done.results
-    assert [result.provenance["width"] for result in results] == [2, 2, 2, 8, 8, 8, 8, 8]
+    assert [result.provenance["width"] for result in results] == [2, 2, 2, 8, 8, 4, 4, 4]
     for result in results:
         alone = xla.finish(xla.advance(xla.start([result.run], result.provenance["width"]), TINY.updates))[0]
         assert same((alone.curve, alone.params), (result.curve, result.params))

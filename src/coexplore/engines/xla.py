@@ -3,7 +3,7 @@
 Runs of one shape share one compilation, whatever their seeds and numbers and however long a chunk is.
 They are vmapped in groups of few widths, padded, since the low bits of a result depend on the width: results and
 checkpoints state it where it is not 1, and an interrupted run goes on in its own. On a CPU it is 1: a core is better
-used by a run of its own than by a wide vmap. On a GPU it is 1024 where there are many small runs, else 64.
+used by a run of its own than by a wide vmap. On a GPU it is a power of two from 64 to 1024.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ title = "JAX: any rule, any task of one step, on whatever device JAX has"
 waits, snapshots = False, True
 
 COUNTS = ("t", "bin", "phase")  # how far a group is: the same for all its runs
-LARGE = 2**22  # bytes of a run: larger ones fill a GPU by themselves, and a thousand of them may be too much for it
+MOST = 2**32  # bytes of a group: more runs would not be faster, and may be too much for a GPU
 ADAM = optax.scale_by_adam(*BETAS, EPSILON)
 
 
@@ -97,7 +97,7 @@ def caution(run: Run) -> str | None:
 
 
 def widths() -> tuple[int, int]:
-    """Of narrow and of wide groups."""
+    """Of the narrowest and the widest groups."""
     return (1, 1) if jax.default_backend() == "cpu" else (64, 1024)
 
 
@@ -109,14 +109,13 @@ def groups(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _cut(same: list[Run]) -> list[list[Run]]:
-    """In wide groups; what would leave one nearly empty, in narrow ones: two of those take about as long as it."""
+    """In groups as wide as they may be."""
     narrow, wide = widths()
-    rest = len(same) % wide
-    many = len(same) - (rest if rest <= 2 * narrow else 0)
-    if many and wide > narrow and _bytes(same[0]) > LARGE:
-        many = 0
-    starts = [(i, wide) for i in range(0, many, wide)] + [(i, narrow) for i in range(many, len(same), narrow)]
-    return [same[i : i + width] for i, width in starts]
+    if wide > narrow:
+        each = _bytes(same[0])
+        while wide > narrow and wide * each > MOST:
+            wide //= 2
+    return [same[i : i + wide] for i in range(0, len(same), wide)]
 
 
 def _bytes(run: Run) -> int:
@@ -127,8 +126,7 @@ def _bytes(run: Run) -> int:
 
 
 def start(runs: list[Run], width: int | None = None) -> State:
-    narrow, wide = widths()
-    width = width or (narrow if len(runs) <= narrow else wide)
+    width = width or _width(len(runs))
     params = stack(padded([run.init() for run in runs], width))
     zero = jnp.asarray(0, jnp.int32)
     progress = Progress(params, _moments(params), jnp.zeros((width, bins(runs[0].updates))), zero, zero, zero)
@@ -136,6 +134,14 @@ def start(runs: list[Run], width: int | None = None) -> State:
     programs = stack(padded([one_program(run.setting) for run in runs], width))
     keys = _train_keys(np.array(padded([run.seed for run in runs], width), np.uint32))
     return State(tuple(runs), programs, keys, progress, np.full(len(runs), np.nan))
+
+
+def _width(runs: int) -> int:
+    """The narrowest that has room for them."""
+    width, _ = widths()
+    while width < runs:
+        width *= 2
+    return width
 
 
 _compiling: dict[Any, threading.Lock] = defaultdict(threading.Lock)
