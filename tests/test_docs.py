@@ -101,12 +101,61 @@ print(json.dumps([*tables, f"{sum(frozen)} of {len(frozen)} with 128 units and c
     assert frozen in (ROOT / "README.md").read_text()
 
 
-def test_the_table_on_the_first_grid_is_that_of_the_runs_in_this_repository():
-    table = printed("""
-import json, sys
-sys.path.insert(0, "docs")
-import first_grid
+def test_what_is_said_of_tuned_and_scaling_is_what_the_runs_in_this_repository_say():
+    tables, claims, froze = printed("""
+import json
 from coexplore import load
-print(json.dumps(first_grid.table(load(first_grid.PACK))))
+from coexplore.paper.tuned import Comparison
+from coexplore.paper.tuned_claims import judged
+from coexplore.paper.tuned_tables import table
+from coexplore.paper.tunings import TUNINGS
+from coexplore.paper.verdict import table as claims
+from coexplore.study.search import Trials
+tables, verdicts, froze = {}, [], []
+for name in ("tuned", "scaling"):
+    results = load(f"results/cuda/{name}.safetensors")
+    found = Comparison(TUNINGS[name].searches(4_000_000), Trials(results, finished=True), 4_000_000)
+    tables[name], verdicts = table(TUNINGS[name], found), verdicts + judged(name, found)
+    same = {r.run: r for each in found.found.values() for some in each.judged.values() for r in some}
+    froze.append(f"{sum(r.frozen is True for r in same.values())} of the {len(same):,} judged runs froze")
+print(json.dumps([tables, claims(verdicts), froze]))
 """)
-    assert f"\n\n{table}\n" in (ROOT / "docs" / "tuning.md").read_text()
+    for name, table in tables.items():
+        assert (ROOT / "results" / "cuda" / f"{name}.md").read_text() == table
+    assert (ROOT / "results" / "cuda" / "claims-tuned.md").read_text() == claims
+    page = (ROOT / "docs" / "tuning.md").read_text()
+    assert froze[0] in page
+    places = [8, 16, 32, 64, 96, 128]
+    rewards = {
+        words: _cells(tables["tuned"], f"## Reward, {words}\n")
+        for words in ("all episodes", "first quarter", "last quarter")
+    }
+    quoted = re.findall(r"^\| (.+) \| (64|128) \| (.+) \| (.+) \| (.+) \|$", page, re.M)
+    assert len(quoted) == 9 + 7
+    for label, N, *cells in quoted:
+        assert cells == [rewards[words][label][places.index(int(N))] for words in rewards]
+    mean = {
+        words: {label: [float(cell.split()[0]) if cell != "–" else None for cell in row] for label, row in rows.items()}
+        for words, rows in rewards.items()
+    }
+    first, every = mean["first quarter"], mean["all episodes"]
+    one, rival = first["Algorithm 1"], first["unbiased Weight Max, expected"]
+    assert [f"{a - b:+.3f}" for a, b in zip(one, rival, strict=True)][3:] == ["+0.021", "+0.059", "+0.106"]
+    readme = (ROOT / "README.md").read_text()
+    assert f"first quarter at 128 units: {one[5]:.3f}, next {rival[5]:.3f}" in readme
+    assert (
+        f"{every['plain backprop'][3]:.3f} over all episodes at 64 units, Algorithm 1 {every['Algorithm 1'][3]:.3f}"
+        in readme
+    )
+    words = re.findall(r"^\| [TS]\d .*?\*\*(\w+)\*\*", claims, re.M)
+    assert words == ["fails", "fails", "undecided", "undecided", "undecided", "undecided"]
+    larger = [
+        _cells(tables["scaling"], f"## Reward, first quarter, {k} bits\n")["Algorithm 1"][2].split()[0] for k in (4, 5)
+    ]
+    assert larger == ["0.892", "0.490"]
+
+
+def _cells(page, heading):
+    """The rows of the first table after a heading, by their label."""
+    lines = [line for line in page.split(heading)[1].split("\n## ")[0].splitlines() if re.match(r"\| (?!---)\S", line)]
+    return {cells[0]: cells[1:] for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)}

@@ -69,32 +69,6 @@ def test_the_finalists_get_more_seeds_and_only_the_chosen_one_is_judged():
     assert len(world.asked) == 3  # asked again, it trains nothing
 
 
-def test_where_a_group_takes_as_long_for_more_runs_the_grid_is_trained_on_the_judging_seeds_too():
-    """Found is what would have been found without; and to find it again nobody needs what was not chosen."""
-    early = {0.001: 0.1, 0.01: 0.5, 0.1: 0.4}
-
-    def truth(run):
-        return early[run.learning_rate] if run.seed in SEEDS.choose else run.learning_rate
-
-    settings = grid(SMALL, learning_rate=RATES)
-    plain, together = fixed(settings), fixed(settings, together=True)
-    found = {}
-    for search, stages in ((plain, [3 * 2, 2 * 2, 3]), (together, [3 * 5, 2 * 2])):
-        world, trials = World(truth), Trials()
-        conduct([search], trials, world)
-        assert [len(runs) for runs in world.asked] == stages
-        found[search] = outcome(search, trials)
-    every = [r for same in trials.found.values() for r in same.values()]
-    chosen = found[plain].chosen["reward"]
-    packed = [r for r in every if r.setting == chosen or r.seed not in SEEDS.judge]
-    again = outcome(together, Trials(packed, finished=True))
-    for other in (found[together], again):
-        assert other[:4] == found[plain][:4]
-        assert [r.run for r in other.judged["reward"]] == [r.run for r in found[plain].judged["reward"]]
-    with pytest.raises(Untrained, match=r"^6 runs are not trained$"):
-        outcome(together, Trials(packed))
-
-
 def rate(run):
     return run.learning_rate
 

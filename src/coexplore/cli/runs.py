@@ -107,7 +107,7 @@ def _to_pack(options: dict[str, Any]) -> tuple[list[Result], set[Run], set[Run]]
         return chosen, over | undrawn, brief
     if name not in tunings.TUNINGS:
         raise refusal("figure", name, f"one of {', '.join(tunings.TUNINGS)}", tunings.TUNINGS)
-    chose, judged, _ = tuned.served(tunings.TUNINGS[name], chosen)
+    chose, judged = tuned.served(tunings.TUNINGS[name], chosen)
     if not judged:
         raise StoreError(f"figure: {name} was not searched to its end in {options['store']}")
     mine = chose | judged

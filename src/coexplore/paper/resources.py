@@ -26,7 +26,12 @@ def multiply_adds(run: Run) -> int:
     return 2 * (D * N + N * K) + (steps + credits) * N * N + relaxing + critic
 
 
-def within(result: Result, share: float) -> float:
-    """Reward of the last quarter of a training that stops after this share of its episodes."""
-    points = max(4, round(len(result.curve) * min(share, 1.0)))
-    return float(np.mean(result.curve[points - points // 4 : points]))
+def within(result: Result, share: float) -> float | None:
+    """Reward of the last quarter of a training that stops after this share of its episodes; None where the curve is too
+    coarse to tell."""
+    points = len(result.curve) * min(share, 1.0)
+    if points < 4:
+        return None
+    earned = np.concatenate([[0.0], np.cumsum(result.curve, dtype=np.float64)])
+    before, after = np.interp([0.75 * points, points], np.arange(len(earned)), earned)
+    return float((after - before) / (0.25 * points))

@@ -115,12 +115,11 @@ def _measure(by: str) -> Measure:
 class Served(NamedTuple):
     chose: set[Run]
     judged: set[Run]
-    spare: set[Run]  # trained to judge, in a setting that was not chosen
 
 
 def served(tuning: Tuning, results: Sequence[Result]) -> Served:
     """What each run of these was for, in as much of the figure as was searched to its end, at any length."""
-    trials, chose, judged, spare = Trials(results, finished=True), set(), set(), set()
+    trials, chose, judged = Trials(results, finished=True), set(), set()
     for episodes in {r.setting.episodes for r in results if r.setting.episodes % BATCH == 0}:
         for search in tuning.searches(episodes).values():
             for each in (search, *search.after):
@@ -129,15 +128,14 @@ def served(tuning: Tuning, results: Sequence[Result]) -> Served:
                     seeds = [*each.seeds.choose, *each.seeds.more]
                     chose |= {r.run for run in found.tried for r in trials.results(run, seeds)}
                     judged |= {r.run for same in found.judged.values() for r in same}
-                    spare |= {r.run for run in found.tried for r in trials.results(run, each.seeds.judge)}
-    return Served(chose, judged, spare - judged)
+    return Served(chose, judged)
 
 
 def passed_over(results: Sequence[Result]) -> set[Run]:
-    """Runs that only served to choose a setting, or were spare, and belong to no figure at the paper's settings."""
+    """Runs that only served to choose a setting, and belong to no figure at the paper's settings."""
     papers = {
         run for figure in FIGURES.values() for scale in SCALES.values() for run in figure.settings(scale.episodes)
     }
     found = [served(tuning, results) for tuning in TUNINGS.values()]
-    chose, judged, spare = (set().union(*sets) for sets in zip(*found, strict=True))
-    return {run for run in (chose | spare) - judged if run.setting not in papers}
+    chose, judged = (set().union(*sets) for sets in zip(*found, strict=True))
+    return {run for run in chose - judged if run.setting not in papers}

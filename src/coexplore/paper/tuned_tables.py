@@ -130,7 +130,7 @@ def _budgets(contest: Comparison, panel: str, title: str) -> list[str]:
     text = (
         f"Reward at the end (last quarter) of a training that stops when it has made as many draws of H, or as many "
         f"multiply-adds, as {UNIT} in all episodes; at the settings that are best in the first quarter, none of them "
-        f"chosen for this."
+        f"chosen for this. –: that is before the fourth point of a curve, or was not searched."
     )
     sections = [f"## At equal cost{title}", "", text, ""]
     for words, cost in (("draws of H", draws), ("multiply-adds", multiply_adds)):
@@ -153,7 +153,8 @@ def _spent(contest: Comparison, cost: Callable[[Run], int], place: Place) -> str
     by = "first"
     run, budget = contest.found[place].chosen[by], cost(contest.found[unit].chosen[by])
     reached = [within(result, budget / cost(run)) for result in contest.found[place].judged[by]]
-    return with_interval(summary(reached, run.task.reward_range))
+    known = [value for value in reached if value is not None]
+    return with_interval(summary(known, run.task.reward_range)) if len(known) == len(reached) else "–"
 
 
 def _equal_parameters(contest: Comparison, panel: str) -> list[list[str]]:

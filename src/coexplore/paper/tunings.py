@@ -183,7 +183,7 @@ def _deep(run: Run, size: Size) -> Search:
     first = rates([each for one in runs for each in grid(one, rate_scaling=["none", "fan-in"])], starts)
     steps = (next_rates,) * min(size.rounds, 2)
     seeds = size.fewer._replace(judge=range(size.fewer.judge[0], size.fewer.judge[0] + 2 * len(size.fewer.judge)))
-    return Search(lambda _: first, seeds, steps, ("reward", "last"), together=True)
+    return Search(lambda _: first, seeds, steps, ("reward", "last"))
 
 
 TUNINGS = {

@@ -81,7 +81,6 @@ class Search:
     by: tuple[str, ...] = ("reward",)
     most: int = 10_000
     after: tuple["Search", ...] = ()  # those that the grid depends on
-    together: bool = False  # train the grid on the judging seeds too, where a group takes as long for more runs
 
 
 class Outcome(NamedTuple):
@@ -97,8 +96,6 @@ def outcome(search: Search, trials: Trials) -> Outcome:
     choose, judge, more, count = search.seeds
     grid = list(dict.fromkeys(search.grid(trials)))[: search.most]
     tried = dict.fromkeys(grid)
-    if search.together and not trials.finished:
-        trials.need(grid, [*choose, *judge])
     alive = trials.need(grid, choose)
     for step in search.steps:
         best = dict.fromkeys(run for by in search.by for run in ranked(alive, alive, by)[:1])
