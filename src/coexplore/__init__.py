@@ -1,10 +1,9 @@
 """Networks of stochastic units that learn as a team of reinforcement-learning agents, without backpropagation."""
 
-import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
-from coexplore import tasks
+from coexplore.tasks.later import register_later
 
 if TYPE_CHECKING:
     from coexplore.critic import Critic as Critic
@@ -88,6 +87,4 @@ def __dir__() -> list[str]:
     return [*__all__]
 
 
-# Gymnasium knows an environment once the package that brings it has been imported.
-with contextlib.suppress(ImportError):  # … and training needs no Gymnasium
-    tasks.register()
+register_later()  # Gymnasium knows an environment once the package that brings it has been imported

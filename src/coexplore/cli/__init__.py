@@ -6,8 +6,6 @@ import sys
 from typing import NoReturn
 
 from coexplore import __version__
-from coexplore.settings import FieldError, refusal
-from coexplore.store.sealed import StoreError
 
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
        coexplore tune RULE … --grid FLAG=VALUE,… […]             the best of a grid on some seeds, judged on others
@@ -40,16 +38,25 @@ COMMANDS = {
 def main() -> NoReturn:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: nothing is lost
     try:
-        sys.exit(_main(sys.argv[1:]))
-    except (FieldError, StoreError) as error:
-        print(f"coexplore: {error}", file=sys.stderr)
-        sys.exit(2)
+        status = _main(sys.argv[1:])
     except KeyboardInterrupt:
         print("coexplore: interrupted", file=sys.stderr)
-        sys.exit(130)
+        status = 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
-        sys.exit(0)
+        status = 0
+    except _refusals() as error:
+        print(f"coexplore: {error}", file=sys.stderr)
+        status = 2
+    sys.exit(status)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What is wrong with the input, in one line. Asked for only when something is: they bring JAX with them."""
+    from coexplore.settings import FieldError
+    from coexplore.store import StoreError
+
+    return FieldError, StoreError
 
 
 def _main(words: list[str]) -> int:
@@ -66,4 +73,6 @@ def _main(words: list[str]) -> int:
         case [name, *rest] if name in COMMANDS:
             module = importlib.import_module(f"coexplore.cli.{COMMANDS[name]}")
             return getattr(module, f"{name}_command")(rest)
+    from coexplore.settings import refusal
+
     raise refusal("command", words[0], " | ".join(COMMANDS), COMMANDS)

@@ -1,0 +1,129 @@
+"""Results as tables for other programs: a row for each run, or for each point of the curves; numbers are numbers.
+
+A setting's column, such as `coupling`, holds one value or nothing. Where it moves, `coupling_start` and `coupling_stop`
+say from where to where; where layers differ, `units_1`, `units_2` … have the value of each.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coexplore.run import Result, Run, flat, labels
+from coexplore.run.names import settings_in
+from coexplore.settings import FieldError, Linear, refusal
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+else:  # an extra, imported by whoever asks for one
+    DataFrame = object
+
+Cell = bool | int | float | str | None
+Table = dict[str, list[Any]]
+NEEDED = "pip install 'coexplore[pandas]'"
+
+OUTCOMES: dict[str, Callable[[Result], Cell]] = {
+    "seed": lambda result: result.seed,
+    "engine": lambda result: result.engine,
+    "reward": lambda result: result.reward,
+    "first": lambda result: result.first,
+    "last": lambda result: result.last,
+    "accuracy": lambda result: result.accuracy,
+    "frozen": lambda result: result.frozen,
+    "seconds": lambda result: result.provenance.get("seconds"),
+    "finished": lambda result: result.provenance.get("finished"),
+    "digest": lambda result: result.digest,
+}
+
+
+def frame(results: Result | Iterable[Result], curves: bool = False) -> DataFrame:
+    """A pandas DataFrame with a row for each run: `setting` (a label), every setting, what came out. With `curves` a
+    row for each point of their curves instead; `digest` is the same in both."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise FieldError(f"frame: needs pandas: {NEEDED}") from None
+    table = curve_table(results) if curves else run_table(results)
+    made = pd.DataFrame({name: pd.Series(values, dtype=_kind(values)) for name, values in table.items()})
+    if "finished" in made:
+        made["finished"] = pd.to_datetime(made["finished"], utc=True, errors="coerce")
+    return made
+
+
+def run_table(results: Result | Iterable[Result]) -> Table:
+    """Columns by name, a value for each run; None where a run has no such setting."""
+    results = listed(results)
+    settings = list(dict.fromkeys(result.setting for result in results))
+    rows = {setting: _row(setting) for setting in settings}
+    columns = ["setting", *dict.fromkeys(name for row in rows.values() for name in row)]
+    label = dict(zip(settings, labels(settings), strict=True))
+    table: Table = {name: [rows[result.setting].get(name) for result in results] for name in columns}
+    table["setting"] = [label[result.setting] for result in results]
+    return table | {name: [outcome(result) for result in results] for name, outcome in OUTCOMES.items()}
+
+
+def curve_table(results: Result | Iterable[Result]) -> Table:
+    """A value for each point of each curve: the mean `reward` of the stretch that ends after so many `episodes`.
+
+    Results of which a pack kept no curve are left out."""
+    results = [result for result in listed(results) if result.has_curve]
+    settings = list(dict.fromkeys(result.setting for result in results))
+    label = dict(zip(settings, labels(settings), strict=True))
+    of_runs = {
+        "setting": lambda result: label[result.setting],
+        "rule": lambda result: _rule(result.setting),
+        **{name: OUTCOMES[name] for name in ("seed", "engine", "digest")},
+    }
+    points = [(result, len(result.curve)) for result in results]
+    table: Table = {name: [each for r, P in points for each in [of(r)] * P] for name, of in of_runs.items()}
+    table["episodes"] = [episodes for result in results for episodes in result.episodes.tolist()]
+    return table | {"reward": [reward for result in results for reward in result.curve.tolist()]}
+
+
+def listed(results: Result | Iterable[Result]) -> list[Result]:
+    many = [results] if isinstance(results, Result) else results
+    found = list(many) if isinstance(many, Iterable) else [many]
+    for each in found:
+        if not isinstance(each, Result):
+            raise refusal("results", each, "Results, such as train(…) and load(…) give")
+    return found
+
+
+def _row(setting: Run) -> dict[str, Cell]:
+    """Its settings: each as one cell, or as several."""
+    shown, row = flat(setting), {"rule": _rule(setting)}
+    for name, value in settings_in(setting).items():
+        if name != "seed":  # the setting's, not the run's
+            row |= _cells(name, value, shown[name])
+    return row
+
+
+def _rule(setting: Run) -> str:
+    return "+".join(dict.fromkeys(rule.name for rule in setting.rules))
+
+
+def _cells(name: str, value: object, shown: str) -> dict[str, Cell]:
+    if isinstance(value, tuple) and len(value) == 1:
+        return _cells(name, value[0], shown)
+    if isinstance(value, Linear):
+        return {name: None, f"{name}_start": float(value.start), f"{name}_stop": float(value.stop)}
+    if isinstance(value, tuple) and all(isinstance(each, bool | int | float | str | Linear) for each in value):
+        parts = [_cells(f"{name}_{i}", each, str(each)) for i, each in enumerate(value, 1)]
+        return {name: None} | {part: cell for cells in parts for part, cell in cells.items()}
+    return {name: value if isinstance(value, bool | int | float | str) else shown}
+
+
+def _kind(values: Sequence[Cell]) -> Any:
+    """The type of a column: of pandas, where whole numbers or truths may be missing."""
+    known = {type(value) for value in values if value is not None}
+    if known <= {int, float} and (float in known or not known):
+        return float
+    if None not in values:
+        return None
+    return {frozenset({int}): "Int64", frozenset({bool}): "boolean"}.get(frozenset(known), None)
+
+
+def plain(value: Cell) -> Cell:
+    """As JSON and CSV have it: what is not finite is not there."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
