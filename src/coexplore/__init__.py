@@ -7,6 +7,8 @@ from coexplore.tasks.later import register_later
 
 if TYPE_CHECKING:
     from coexplore.critic import Critic as Critic
+    from coexplore.results.frames import frame as frame
+    from coexplore.results.listing import Results as Results
     from coexplore.results.plots import plot as plot
     from coexplore.rules import Backprop as Backprop
     from coexplore.rules import Boltzmann as Boltzmann
@@ -55,6 +57,7 @@ _HOMES = {
     "Recurrent": "rules",
     "Reinforce": "rules",
     "Result": "run",
+    "Results": "results.listing",
     "Rule": "rules",
     "Run": "run",
     "StraightThrough": "rules",
@@ -64,6 +67,7 @@ _HOMES = {
     "choice": "settings",
     "count": "settings",
     "drive": "units",
+    "frame": "results.frames",
     "grid": "run",
     "load": "store",
     "number": "settings",

@@ -4,11 +4,12 @@ A setting's column, such as `coupling`, holds one value or nothing. Where it mov
 say from where to where; where layers differ, `units_1`, `units_2` … have the value of each.
 """
 
+import csv
+import io
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from coexplore.run import Result, Run, flat, labels
 from coexplore.run.names import settings_in
@@ -21,7 +22,8 @@ else:  # an extra, imported by whoever asks for one
 
 Cell = bool | int | float | str | None
 Table = dict[str, list[Any]]
-NEEDED = "pip install 'coexplore[pandas]'"
+NEEDED = "{}: needs {}: pip install 'coexplore[pandas]'"
+ENDINGS = (".csv", ".json", ".parquet")
 
 OUTCOMES: dict[str, Callable[[Result], Cell]] = {
     "seed": lambda result: result.seed,
@@ -43,7 +45,7 @@ def frame(results: Result | Iterable[Result], curves: bool = False) -> DataFrame
     try:
         import pandas as pd
     except ImportError:
-        raise FieldError(f"frame: needs pandas: {NEEDED}") from None
+        raise FieldError(NEEDED.format("frame", "pandas")) from None
     table = curve_table(results) if curves else run_table(results)
     made = pd.DataFrame({name: pd.Series(values, dtype=_kind(values)) for name, values in table.items()})
     if "finished" in made:
@@ -51,16 +53,54 @@ def frame(results: Result | Iterable[Result], curves: bool = False) -> DataFrame
     return made
 
 
+def file(results: Iterable[Result], ending: str, curves: bool = False) -> bytes:
+    """The same table as a file of this kind. Those of text need no pandas; JSON has an object for each row."""
+    if ending == ".parquet":
+        return _parquet(frame(results, curves))
+    table = curve_table(results) if curves else run_table(results)
+    rows = zip(*([_finite(value) for value in column] for column in table.values()), strict=True)
+    if ending == ".json":
+        return json.dumps([dict(zip(table, row, strict=True)) for row in rows], allow_nan=False).encode() + b"\n"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([table, *rows])
+    return text.getvalue().encode()
+
+
+def _parquet(made: DataFrame) -> bytes:
+    data = io.BytesIO()
+    try:
+        made.to_parquet(data, engine="pyarrow", index=False)
+    except ImportError:
+        raise FieldError(NEEDED.format("parquet", "pyarrow")) from None
+    return data.getvalue()
+
+
+def _finite(value: Cell) -> Cell:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def run_table(results: Result | Iterable[Result]) -> Table:
     """Columns by name, a value for each run; None where a run has no such setting."""
     results = listed(results)
     settings = list(dict.fromkeys(result.setting for result in results))
-    rows = {setting: _row(setting) for setting in settings}
-    columns = ["setting", *dict.fromkeys(name for row in rows.values() for name in row)]
+    cells_of = {setting: parts(setting) for setting in settings}
+    names: dict[str, dict[str, None]] = {}  # of the columns of each setting
+    for of_setting in cells_of.values():
+        for name, cells in of_setting.items():
+            names.setdefault(name, {}).update(dict.fromkeys(cells))
     label = dict(zip(settings, labels(settings), strict=True))
-    table: Table = {name: [rows[result.setting].get(name) for result in results] for name in columns}
-    table["setting"] = [label[result.setting] for result in results]
+    table: Table = {"setting": [label[result.setting] for result in results]}
+    for name, columns in names.items():
+        each = [cells_of[result.setting].get(name, {}) for result in results]
+        table |= {column: _alike([cells.get(column) for cells in each]) for column in columns}
     return table | {name: [outcome(result) for result in results] for name, outcome in OUTCOMES.items()}
+
+
+def _alike(column: list[Cell]) -> list[Cell]:
+    """Where two rules mean words and numbers by the same name, all of them are words."""
+    if len({isinstance(value, str) for value in column if value is not None}) < 2:
+        return column
+    return [None if value is None else str(value) for value in column]
 
 
 def curve_table(results: Result | Iterable[Result]) -> Table:
@@ -90,13 +130,11 @@ def listed(results: Result | Iterable[Result]) -> list[Result]:
     return found
 
 
-def _row(setting: Run) -> dict[str, Cell]:
-    """Its settings: each as one cell, or as several."""
-    shown, row = flat(setting), {"rule": _rule(setting)}
-    for name, value in settings_in(setting).items():
-        if name != "seed":  # the setting's, not the run's
-            row |= _cells(name, value, shown[name])
-    return row
+def parts(setting: Run) -> dict[str, dict[str, Cell]]:
+    """Its settings by name, each as one cell or as several."""
+    shown, own = flat(setting), settings_in(setting)
+    del own["seed"]  # the setting's, not the run's
+    return {"rule": {"rule": _rule(setting)}} | {name: _cells(name, value, shown[name]) for name, value in own.items()}
 
 
 def _rule(setting: Run) -> str:
@@ -109,21 +147,15 @@ def _cells(name: str, value: object, shown: str) -> dict[str, Cell]:
     if isinstance(value, Linear):
         return {name: None, f"{name}_start": float(value.start), f"{name}_stop": float(value.stop)}
     if isinstance(value, tuple) and all(isinstance(each, bool | int | float | str | Linear) for each in value):
-        parts = [_cells(f"{name}_{i}", each, str(each)) for i, each in enumerate(value, 1)]
-        return {name: None} | {part: cell for cells in parts for part, cell in cells.items()}
+        layers = [_cells(f"{name}_{i}", each, str(each)) for i, each in enumerate(value, 1)]
+        return {name: None} | {column: cell for cells in layers for column, cell in cells.items()}
     return {name: value if isinstance(value, bool | int | float | str) else shown}
 
 
 def _kind(values: Sequence[Cell]) -> Any:
-    """The type of a column: of pandas, where whole numbers or truths may be missing."""
+    """The type of a column: one of pandas' own where whole numbers or truths may be missing."""
     known = {type(value) for value in values if value is not None}
-    if known <= {int, float} and (float in known or not known):
+    if known <= {int, float} and known != {int}:
         return float
-    if None not in values:
-        return None
-    return {frozenset({int}): "Int64", frozenset({bool}): "boolean"}.get(frozenset(known), None)
-
-
-def plain(value: Cell) -> Cell:
-    """As JSON and CSV have it: what is not finite is not there."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    missing = {frozenset({int}): "Int64", frozenset({bool}): "boolean"} if None in values else {}
+    return missing.get(frozenset(known))
