@@ -7,18 +7,27 @@ from typing import NoReturn
 
 from coexplore import __version__
 
+NEXT = """Networks of stochastic units that learn as a team. Three things to do next:
+
+  coexplore train boltzmann reinforce --episodes 160000 --seeds 3 --store runs    two rules: seconds of two cores
+  coexplore reproduce headline                         the picture of the README: about a minute
+  coexplore report                                     both as one page, report.html
+
+`coexplore --help` has all commands, `coexplore list` all rules, tasks, engines and figures."""
+
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
        coexplore tune RULE … --grid FLAG=VALUE,… […]             the best of a grid on some seeds, judged on others
        coexplore reproduce [FIGURE … | all]                      the paper's figures, and what becomes of its claims
        coexplore beyond [digits | parity …]                      every rule on tasks with labels: tables and pictures
        coexplore claims                                          the verdicts, from runs that are done
-       coexplore runs [list | export FILE | pack FILE | prune]   look after the runs of a store
+       coexplore runs [list | pack FILE | prune]                 look after the runs of a store, or export them
        coexplore plot FILE                                       a picture of any runs of a store
        coexplore report [--serve]                                all of it as one page, or served while a study runs
        coexplore list                                            rules, tasks, engines and figures
+       coexplore completion bash | zsh | fish                    a script that completes all this in a shell
        coexplore --version
 
-Networks of stochastic units that learn as a team. Several values of a flag, or several rules, make a grid.
+Several values of a flag, or several rules, make a grid.
 `coexplore COMMAND --help` explains a command, `coexplore train RULE --help` the flags of a rule."""
 
 # Where each command lives: imported when it is called, since JAX alone takes half a second.
@@ -32,6 +41,7 @@ COMMANDS = {
     "plot": "runs",
     "report": "report",
     "list": "list",
+    "completion": "completion",
 }
 
 
@@ -62,7 +72,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 def _main(words: list[str]) -> int:
     match words:
         case []:
-            print(HELP, file=sys.stderr)
+            print(NEXT, file=sys.stderr)
             return 2
         case ["-h" | "--help"]:
             print(HELP)

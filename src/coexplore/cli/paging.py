@@ -29,7 +29,7 @@ def show(text: str) -> None:
     if not words or shutil.which(words[0]) is None:
         sys.stdout.write(text)
         return
-    pager = subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": FITTING, **os.environ}, text=True)
+    pager = subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": FITTING, **os.environ}, encoding="utf-8")
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # seen enough
         pager.communicate(text)
     pager.wait()

@@ -9,13 +9,14 @@ from coexplore.cli.results import chosen_results
 from coexplore.cli.tables import console, result_table
 from coexplore.results import frames
 from coexplore.results.listing import tally
-from coexplore.results.sorting import ordered
+from coexplore.results.sorting import FROM_THE_TOP, ordered
 from coexplore.run import Result, Run
 from coexplore.settings import refusal
 from coexplore.store import Store, StoreError, pack, write
 
 ACTIONS = ("list", "pack", "prune")
 PICTURES = (".png", ".svg", ".pdf")
+MOST_ROWS = 2000  # a few seconds
 
 
 def runs_command(words: list[str]) -> int:
@@ -39,11 +40,11 @@ def runs_command(words: list[str]) -> int:
 
 def runs_parser() -> Parser:
     parser = Parser("runs", "List the runs of a store; export them; pack them into one small file; or prune them.")
-    parser.add_argument("action", nargs="?", default="list", help=" | ".join(ACTIONS))
-    parser.add_argument("file", nargs="?", help="for pack: NAME.safetensors")
+    parser.add_argument("action", nargs="?", default="list", offer=ACTIONS, help=" | ".join(ACTIONS))
+    parser.add_argument("file", nargs="?", metavar="FILE", help="for pack: NAME.safetensors")
     parser.reading()
     about = "by a flag, as units, or by what came out, as last; scores from the best [rule, task, then settings]"
-    parser.add_argument("--sort", metavar="COLUMN", help=about)
+    parser.add_argument("--sort", metavar="COLUMN", offer=sorted(FROM_THE_TOP), help=about)
     about = f"write a table instead, a row for each run: a name that ends in {', '.join(frames.ENDINGS)}"
     parser.add_argument("--export", metavar="FILE", help=about)
     parser.add_argument("--curves", action="store_true", help="of the table: a row for each point of their curves")
@@ -64,7 +65,7 @@ def plot_command(words: list[str]) -> int:
 
 def plot_parser() -> Parser:
     parser = Parser("plot", "Learning curves of the runs of a store.")
-    parser.add_argument("file", help=f"where to: a name that ends in {', '.join(PICTURES)}")
+    parser.add_argument("file", metavar="FILE", help=f"where to: a name that ends in {', '.join(PICTURES)}")
     parser.reading()
     return parser
 
@@ -78,7 +79,7 @@ def _list(options: dict[str, Any]) -> int:
         return 0
     others = "\n".join([tally(chosen), *Store(options["store"]).others()])
     with page(console()) as shown:
-        shown.print(result_table(chosen, most=None))
+        shown.print(result_table(chosen, most=MOST_ROWS))
         shown.print(others, highlight=False, soft_wrap=True)
     return 0
 

@@ -19,7 +19,7 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def result_table(results: list[Result], what: str = "reward", most: int | None = MOST_ROWS) -> Table:
+def result_table(results: list[Result], what: str = "reward", most: int = MOST_ROWS) -> Table:
     """A line for each setting."""
     headings, rows, more = lines(results, most, lambda values, bounds: str(summary(values, bounds)))
     table = Table(title=f"{what}: mean ± sd over seeds [95 % interval of the mean]")
@@ -28,7 +28,7 @@ def result_table(results: list[Result], what: str = "reward", most: int | None =
     for row in rows:
         table.add_row(*row)
     if more:
-        table.caption = f"… and {more} settings more: `coexplore runs` lists them all, --select narrows"
+        table.caption = f"… and {more} settings more: `runs --export FILE` has them all, --select narrows"
     return table
 
 

@@ -134,7 +134,8 @@ def parts(setting: Run) -> dict[str, dict[str, Cell]]:
     """Its settings by name, each as one cell or as several."""
     shown, own = flat(setting), settings_in(setting)
     del own["seed"]  # the setting's, not the run's
-    return {"rule": {"rule": _rule(setting)}} | {name: _cells(name, value, shown[name]) for name, value in own.items()}
+    cells: dict[str, dict[str, Cell]] = {"rule": {"rule": _rule(setting)}}
+    return cells | {name: _cells(name, value, shown[name]) for name, value in own.items()}
 
 
 def _rule(setting: Run) -> str:

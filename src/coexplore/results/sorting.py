@@ -46,8 +46,8 @@ def _outcome(settings: dict[Run, list[Result]], name: str) -> Callable[[Run], tu
 
     def key(setting: Run) -> tuple[bool, Cell]:
         known = [value for result in settings[setting] if (value := OUTCOMES[name](result)) is not None]
-        if not known:
-            return False, ""
-        return True, max(map(str, known)) if isinstance(known[0], str) else float(np.mean(known))
+        words = [value for value in known if isinstance(value, str)]
+        numbers = [float(value) for value in known if not isinstance(value, str)]
+        return bool(known), max(words) if words else float(np.mean(numbers)) if numbers else ""
 
     return key

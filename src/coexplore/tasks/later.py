@@ -1,4 +1,4 @@
-"""Our environments are registered when Gymnasium is imported: it takes 0.2 s, and a command such as `--version` none."""
+"""Our environments are registered when somebody imports Gymnasium, which takes 0.2 s that most commands do not need."""
 
 import importlib.util
 import sys
@@ -16,7 +16,7 @@ def register_later() -> None:
     if sys.modules.get(GYMNASIUM):
         register()
     else:
-        sys.meta_path.insert(0, Watch())  # type: ignore[arg-type]  # a finder needs no more than this
+        sys.meta_path.insert(0, Watch())
 
 
 class Watch:
@@ -25,7 +25,7 @@ class Watch:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != GYMNASIUM:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec and spec.loader:
             execute = spec.loader.exec_module
