@@ -25,7 +25,7 @@ def completion_command(words: list[str]) -> int:
 
 
 def completion_parser() -> Parser:
-    about = 'Print a script that completes the command in a shell. In bash: eval "$(coexplore completion bash)"'
+    about = "Print a script that completes commands, rules, flags and values in a shell; docs/shell.md says where to."
     parser = Parser("completion", about)
     parser.add_argument("shell", offer=SHELLS, help=" | ".join(SHELLS))
     return parser

@@ -27,10 +27,10 @@ class Help(argparse.HelpFormatter):
             return action.help or ""
         return f"{action.help} [%(default)s]" if action.default not in ("", argparse.SUPPRESS) else action.help or ""
 
-    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
-        if action.nargs in ("*", "+"):
+    def _format_args(self, action: argparse.Action, default_metavar: str | None) -> str:
+        if action.nargs in ("*", "+") and default_metavar:
             return f"{self._metavar_formatter(action, default_metavar)(1)[0]} …"
-        return super()._format_args(action, default_metavar)
+        return super()._format_args(action, default_metavar or "")
 
 
 class Parser(argparse.ArgumentParser):

@@ -45,10 +45,12 @@ def runs_parser() -> Parser:
     parser.reading()
     about = "by a flag, as units, or by what came out, as last; scores from the best [rule, task, then settings]"
     parser.add_argument("--sort", metavar="COLUMN", offer=sorted(FROM_THE_TOP), help=about)
-    about = f"write a table instead, a row for each run: a name that ends in {', '.join(frames.ENDINGS)}"
+    about = f"write a table instead, a row for each run: a name that ends in {', '.join(frames.ENDINGS)} [list]"
     parser.add_argument("--export", metavar="FILE", help=about)
     parser.add_argument("--curves", action="store_true", help="of the table: a row for each point of their curves")
-    parser.add_argument("--figure", metavar="NAME", help="pack only what was searched for tuned, scaling or depth")
+    parser.add_argument(
+        "--figure", metavar="NAME", help="pack only what was searched for tuned, scaling or depth [all]"
+    )
     return parser
 
 

@@ -56,7 +56,7 @@ def tune_parser() -> Parser:
 
 
 def _flags(parser: Parser) -> None:
-    about = "values to choose among, as coupling=0.1,0.25,0.4..0.1; several --grid make a product"
+    about = "values to choose among, as coupling=0.1,0.25,0.4..0.1; several --grid make a product [none: give one]"
     parser.add_argument("--grid", action="append", default=[], metavar="FLAG=VALUE,…", help=about)
     parser.add_argument("--choose", default="5", metavar=SEEDS, help="seeds that choose")
     about = "{}; a COUNT follows those before it"

@@ -22,7 +22,7 @@ else:  # an extra, imported by whoever asks for one
 
 Cell = bool | int | float | str | None
 Table = dict[str, list[Any]]
-NEEDED = "{}: needs {}: pip install 'coexplore[pandas]'"
+NEEDED = "{}: not installed here; pip install 'coexplore[pandas]'"
 ENDINGS = (".csv", ".json", ".parquet")
 
 OUTCOMES: dict[str, Callable[[Result], Cell]] = {
@@ -45,19 +45,19 @@ def frame(results: Result | Iterable[Result], curves: bool = False) -> DataFrame
     try:
         import pandas as pd
     except ImportError:
-        raise FieldError(NEEDED.format("frame", "pandas")) from None
-    table = curve_table(results) if curves else run_table(results)
+        raise FieldError(NEEDED.format("pandas")) from None
+    table = (curve_table if curves else run_table)(_listed(results))
     made = pd.DataFrame({name: pd.Series(values, dtype=_kind(values)) for name, values in table.items()})
     if "finished" in made:
         made["finished"] = pd.to_datetime(made["finished"], utc=True, errors="coerce")
     return made
 
 
-def file(results: Iterable[Result], ending: str, curves: bool = False) -> bytes:
+def file(results: Sequence[Result], ending: str, curves: bool = False) -> bytes:
     """The same table as a file of this kind. Those of text need no pandas; JSON has an object for each row."""
     if ending == ".parquet":
         return _parquet(frame(results, curves))
-    table = curve_table(results) if curves else run_table(results)
+    table = (curve_table if curves else run_table)(results)
     rows = zip(*([_finite(value) for value in column] for column in table.values()), strict=True)
     if ending == ".json":
         return json.dumps([dict(zip(table, row, strict=True)) for row in rows], allow_nan=False).encode() + b"\n"
@@ -71,7 +71,7 @@ def _parquet(made: DataFrame) -> bytes:
     try:
         made.to_parquet(data, engine="pyarrow", index=False)
     except ImportError:
-        raise FieldError(NEEDED.format("parquet", "pyarrow")) from None
+        raise FieldError(NEEDED.format("pyarrow")) from None
     return data.getvalue()
 
 
@@ -79,9 +79,8 @@ def _finite(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def run_table(results: Result | Iterable[Result]) -> Table:
+def run_table(results: Sequence[Result]) -> Table:
     """Columns by name, a value for each run; None where a run has no such setting."""
-    results = listed(results)
     settings = list(dict.fromkeys(result.setting for result in results))
     cells_of = {setting: parts(setting) for setting in settings}
     names: dict[str, dict[str, None]] = {}  # of the columns of each setting
@@ -103,11 +102,11 @@ def _alike(column: list[Cell]) -> list[Cell]:
     return [None if value is None else str(value) for value in column]
 
 
-def curve_table(results: Result | Iterable[Result]) -> Table:
+def curve_table(results: Sequence[Result]) -> Table:
     """A value for each point of each curve: the mean `reward` of the stretch that ends after so many `episodes`.
 
     Results of which a pack kept no curve are left out."""
-    results = [result for result in listed(results) if result.has_curve]
+    results = [result for result in results if result.has_curve]
     settings = list(dict.fromkeys(result.setting for result in results))
     label = dict(zip(settings, labels(settings), strict=True))
     of_runs = {
@@ -121,12 +120,12 @@ def curve_table(results: Result | Iterable[Result]) -> Table:
     return table | {"reward": [reward for result in results for reward in result.curve.tolist()]}
 
 
-def listed(results: Result | Iterable[Result]) -> list[Result]:
-    many = [results] if isinstance(results, Result) else results
-    found = list(many) if isinstance(many, Iterable) else [many]
-    for each in found:
+def _listed(results: object) -> list[Result]:
+    found: list[Result] = []
+    for each in results if isinstance(results, Iterable) else [results]:
         if not isinstance(each, Result):
             raise refusal("results", each, "Results, such as train(…) and load(…) give")
+        found.append(each)
     return found
 
 

@@ -2,7 +2,6 @@
 
 import importlib.util
 import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -22,7 +21,7 @@ def register_later() -> None:
 class Watch:
     """Sees Gymnasium come, once, and leaves its import to whoever would do it anyway."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         if name != GYMNASIUM:
             return None
         sys.meta_path.remove(self)
