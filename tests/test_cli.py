@@ -146,7 +146,7 @@ BAD = {
     "runs prune --sort last": "sort: 'last' is not allowed; give it without prune",
     "completion tcsh": "shell: 'tcsh' is not allowed; give bash | zsh | fish",
     "runs prune --store nowhere": "store: 'nowhere' is not allowed",
-    "plot": "the following arguments are required: file",
+    "plot": "the following arguments are required: FILE",
     "plot curves.gif": "file: 'curves.gif' is not allowed",
     "report --out report.pdf": "out: 'report.pdf' is not allowed; give a name that ends in .html",
     "report --out /nowhere/report.html": "out: '/nowhere/report.html' is not allowed",
