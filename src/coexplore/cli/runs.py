@@ -23,7 +23,7 @@ def runs_command(words: list[str]) -> int:
     options = runs_parser().read(words)
     action = options["action"]
     if action not in ACTIONS:
-        raise refusal("action", action, " | ".join(ACTIONS), ACTIONS)
+        raise refusal("action", action, f"{' | '.join(ACTIONS)}, or --export FILE", ACTIONS)
     if (options["file"] is None) == (action == "pack"):
         raise refusal(
             "file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file"
