@@ -38,10 +38,12 @@ HOMES = {
     },
     "matplotlib": {"results/plots.py"},
     "optax": {"engines/xla.py"},
+    "pandas": {"results/frames.py"},
     "ray": {"study/cluster/worker.py"},
-    "rich": {"study/progress.py", "cli/tables.py", "cli/reproduce.py"},
+    "rich": {"study/progress.py", "cli/paging.py", "cli/tables.py", "cli/reproduce.py"},
     "safetensors": {"store/sealed.py"},
     "scipy": {"results/stats.py"},
+    "shtab": {"cli/completion.py"},
     "sklearn": {"tasks/supervised.py"},
 }
 

@@ -137,11 +137,16 @@ BAD = {
     "reproduce fig2 --store /proc/nowhere": "store: '/proc/nowhere' is not allowed",
     "claims --store nowhere": "nowhere: there is no such file",
     "runs lst": "action: 'lst' is not allowed (did you mean 'list'?)",
-    "runs export": "file: '' is not allowed; give a file after `runs export`",
+    "runs pack": "file: '' is not allowed; give a file after `runs pack`",
+    "runs export x.csv": "action: 'export' is not allowed; give list | pack | prune",
     "runs list x.csv": "file: 'x.csv' is not allowed",
-    "runs export x.txt": "file: 'x.txt' is not allowed; give a name that ends in .csv or .json",
+    "runs --export x.txt": "export: 'x.txt' is not allowed; give a name that ends in .csv or .json or .parquet",
+    "runs --export /nowhere/x.csv": "export: '/nowhere/x.csv' is not allowed; give a file in a folder that exists",
+    "runs --curves": "curves: '' is not allowed; give it with --export FILE",
+    "runs prune --sort last": "sort: 'last' is not allowed; give it without prune",
+    "completion tcsh": "shell: 'tcsh' is not allowed; give bash | zsh | fish",
     "runs prune --store nowhere": "store: 'nowhere' is not allowed",
-    "plot": "the following arguments are required: file",
+    "plot": "the following arguments are required: FILE",
     "plot curves.gif": "file: 'curves.gif' is not allowed",
     "report --out report.pdf": "out: 'report.pdf' is not allowed; give a name that ends in .html",
     "report --out /nowhere/report.html": "out: '/nowhere/report.html' is not allowed",
@@ -246,13 +251,13 @@ def test_runs_are_listed_exported_packed_plotted_judged_and_pruned(tmp_path, her
     listed = here("runs", "--store", store, "--select", "rule=ste,units=5")
     assert "2 runs (cpu), 0 of them frozen" in listed.stdout
     assert "reinforce" not in listed.stdout
-    assert here("runs", "export", str(tmp_path / "x.csv"), "--store", store).returncode == 0
+    assert here("runs", "--export", str(tmp_path / "x.csv"), "--store", store).returncode == 0
     rows = (tmp_path / "x.csv").read_text().splitlines()
     assert len(rows) == 5
-    assert rows[0].startswith("rule,")
+    assert rows[0].startswith("setting,rule,")
     assert here("runs", "pack", pack, "--store", store).returncode == 0
-    here("runs", "export", str(tmp_path / "x.json"), "--store", pack, "--select", "seed=1")
-    assert {run["run"]["seed"] for run in json.loads((tmp_path / "x.json").read_text())} == {1}
+    here("runs", "--export", str(tmp_path / "x.json"), "--store", pack, "--select", "seed=1")
+    assert {run["seed"] for run in json.loads((tmp_path / "x.json").read_text())} == {1}
     assert here("plot", str(tmp_path / "x.svg"), "--store", pack).returncode == 0
     assert "<svg" in (tmp_path / "x.svg").read_text()
     claims = json.loads(here("claims", "--store", pack, "--json").stdout)

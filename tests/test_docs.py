@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import jax
 import pytest
 
+from coexplore.results.frames import OUTCOMES
 from coexplore.rules import BUILT_IN
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +36,39 @@ def test_the_example_of_tuning_tunes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "tuning.md", "exec"), {})
     assert re.fullmatch(r"6 0\.0\d+ .* \[.*\]\n", capsys.readouterr().out)
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S)
+
+
+def test_the_page_on_tables_makes_them(tmp_path, monkeypatch, capsys, here):
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks("tables.md", "python")
+    names = {}
+    exec(compile(block, "tables.md", "exec"), names)
+    assert "9 runs (cpu), 0 of them frozen" in capsys.readouterr().out
+    assert (len(names["runs"]), len(names["curves"])) == (9, 9 * 1000)
+    assert len(names["curves"].merge(names["runs"], on=["digest", "engine"])) == 9000
+    (block,) = blocks("tables.md", "sh")
+    for line in block.splitlines():
+        done = here(*shlex.split(line, comments=True)[1:])
+        assert done.returncode == 0, done.stderr
+    assert {"runs.parquet", "curves.csv"} < {path.name for path in tmp_path.iterdir()}
+    page = (ROOT / "docs" / "tables.md").read_text()
+    told = set(re.findall(r"`(\w+)`", page.partition("| column")[2].partition("\n\n")[0]))
+    assert told == {"setting", "rule", "task", *OUTCOMES}
+
+
+def test_the_page_on_the_shell_explains_flags_and_puts_scripts_where_shells_look(here):
+    helps, scripts = blocks("shell.md", "sh")
+    told = [here(*line.split()[1:]).stdout for line in helps.splitlines()]
+    assert ["[CartPole-v1]" in text for text in told] == [False, True, True]
+    found = re.findall(r"^mkdir -p (\S+) && coexplore (completion \w+) > (\S+)$", scripts, re.M)
+    assert [Path(path).name for _, _, path in found] == ["coexplore", "_coexplore", "coexplore.fish"]
+    for folder, words, path in found:
+        assert str(Path(path).parent) == folder
+        assert "boltzmann" in here(*words.split()).stdout
 
 
 @pytest.fixture

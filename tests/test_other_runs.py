@@ -73,7 +73,7 @@ def test_the_commands_read_such_a_store(store, tmp_path, capsys):
     assert "boltzmann+reinforce" in capsys.readouterr().out
     assert runs_command([*at, "--select", "rule=boltzmann+reinforce,units=4-3"]) == 0
     assert "1 runs (xla)" in capsys.readouterr().out
-    assert runs_command(["export", str(tmp_path / "all.csv"), *at]) == 0
+    assert runs_command(["--export", str(tmp_path / "all.parquet"), *at]) == 0
     assert runs_command(["pack", str(tmp_path / "all.safetensors"), *at]) == 0
     assert plot_command([str(tmp_path / "all.png"), *at]) == 0
     assert claims_command(at) == 0

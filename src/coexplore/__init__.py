@@ -1,13 +1,14 @@
 """Networks of stochastic units that learn as a team of reinforcement-learning agents, without backpropagation."""
 
-import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
-from coexplore import tasks
+from coexplore.tasks.later import register_later
 
 if TYPE_CHECKING:
     from coexplore.critic import Critic as Critic
+    from coexplore.results.frames import frame as frame
+    from coexplore.results.listing import Results as Results
     from coexplore.results.plots import plot as plot
     from coexplore.rules import Backprop as Backprop
     from coexplore.rules import Boltzmann as Boltzmann
@@ -56,6 +57,7 @@ _HOMES = {
     "Recurrent": "rules",
     "Reinforce": "rules",
     "Result": "run",
+    "Results": "results.listing",
     "Rule": "rules",
     "Run": "run",
     "StraightThrough": "rules",
@@ -65,6 +67,7 @@ _HOMES = {
     "choice": "settings",
     "count": "settings",
     "drive": "units",
+    "frame": "results.frames",
     "grid": "run",
     "load": "store",
     "number": "settings",
@@ -88,6 +91,4 @@ def __dir__() -> list[str]:
     return [*__all__]
 
 
-# Gymnasium knows an environment once the package that brings it has been imported.
-with contextlib.suppress(ImportError):  # … and training needs no Gymnasium
-    tasks.register()
+register_later()  # Gymnasium knows an environment once the package that brings it has been imported

@@ -6,21 +6,28 @@ import sys
 from typing import NoReturn
 
 from coexplore import __version__
-from coexplore.settings import FieldError, refusal
-from coexplore.store.sealed import StoreError
+
+NEXT = """Networks of stochastic units that learn as a team. Three things to do next:
+
+  coexplore train boltzmann reinforce --episodes 160000 --seeds 3 --store runs    two rules: seconds of two cores
+  coexplore reproduce headline                         the picture of the README: about a minute
+  coexplore report                                     both as one page, report.html
+
+`coexplore --help` has all commands, `coexplore list` all rules, tasks, engines and figures."""
 
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
        coexplore tune RULE … --grid FLAG=VALUE,… […]             the best of a grid on some seeds, judged on others
        coexplore reproduce [FIGURE … | all]                      the paper's figures, and what becomes of its claims
        coexplore beyond [digits | parity …]                      every rule on tasks with labels: tables and pictures
        coexplore claims                                          the verdicts, from runs that are done
-       coexplore runs [list | export FILE | pack FILE | prune]   look after the runs of a store
+       coexplore runs [list | pack FILE | prune]                 look after the runs of a store, or export them
        coexplore plot FILE                                       a picture of any runs of a store
        coexplore report [--serve]                                all of it as one page, or served while a study runs
        coexplore list                                            rules, tasks, engines and figures
+       coexplore completion bash | zsh | fish                    a script that completes all this in a shell
        coexplore --version
 
-Networks of stochastic units that learn as a team. Several values of a flag, or several rules, make a grid.
+Several values of a flag, or several rules, make a grid.
 `coexplore COMMAND --help` explains a command, `coexplore train RULE --help` the flags of a rule."""
 
 # Where each command lives: imported when it is called, since JAX alone takes half a second.
@@ -34,28 +41,38 @@ COMMANDS = {
     "plot": "runs",
     "report": "report",
     "list": "list",
+    "completion": "completion",
 }
 
 
 def main() -> NoReturn:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: nothing is lost
     try:
-        sys.exit(_main(sys.argv[1:]))
-    except (FieldError, StoreError) as error:
-        print(f"coexplore: {error}", file=sys.stderr)
-        sys.exit(2)
+        status = _main(sys.argv[1:])
     except KeyboardInterrupt:
         print("coexplore: interrupted", file=sys.stderr)
-        sys.exit(130)
+        status = 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
-        sys.exit(0)
+        status = 0
+    except _refusals() as error:
+        print(f"coexplore: {error}", file=sys.stderr)
+        status = 2
+    sys.exit(status)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What is wrong with the input, in one line. Asked for only when something is: they bring JAX with them."""
+    from coexplore.settings import FieldError
+    from coexplore.store import StoreError
+
+    return FieldError, StoreError
 
 
 def _main(words: list[str]) -> int:
     match words:
         case []:
-            print(HELP, file=sys.stderr)
+            print(NEXT, file=sys.stderr)
             return 2
         case ["-h" | "--help"]:
             print(HELP)
@@ -66,4 +83,6 @@ def _main(words: list[str]) -> int:
         case [name, *rest] if name in COMMANDS:
             module = importlib.import_module(f"coexplore.cli.{COMMANDS[name]}")
             return getattr(module, f"{name}_command")(rest)
+    from coexplore.settings import refusal
+
     raise refusal("command", words[0], " | ".join(COMMANDS), COMMANDS)

@@ -15,17 +15,7 @@ HOMES = {name: home for home in (supervised, control) for name in home.COMPARISO
 
 
 def beyond_command(words: list[str]) -> int:
-    parser = Parser("beyond", f"Train every rule, choose its settings, compare. Comparisons: {', '.join(HOMES)}.")
-    parser.add_argument("comparison", nargs="*", help=f"some of {', '.join(HOMES)}; all if none is named")
-    parser.add_argument(
-        "--seeds", metavar=SEEDS, help="how many seeds judge in the end, or FIRST to LAST; 10 if not given"
-    )
-    parser.training()
-    parser.add_argument("--store", default=STORE, metavar="DIR", help=f"where runs are kept; {STORE} if not given")
-    parser.add_argument(
-        "--out", default="beyond", metavar="DIR", help="where tables and pictures go; beyond if not given"
-    )
-    options = parser.read(words)
+    options = beyond_parser().read(words)
     names = list(dict.fromkeys(options["comparison"] or HOMES))
     for name in names:
         if name not in HOMES:
@@ -38,6 +28,17 @@ def beyond_command(words: list[str]) -> int:
         _compare(HOMES[name], name, results, out)
     print(f"tables and pictures: {out}, runs: {store}")
     return 0
+
+
+def beyond_parser() -> Parser:
+    parser = Parser("beyond", "Train every rule, choose its settings, compare.")
+    parser.add_argument("comparison", nargs="*", offer=HOMES, help=f"some of {', '.join(HOMES)} [all]")
+    about = f"how many seeds judge in the end, or FIRST to LAST [{supervised.SEEDS}]"
+    parser.add_argument("--seeds", metavar=SEEDS, help=about)
+    parser.training()
+    parser.add_argument("--store", default=STORE, metavar="DIR", help="where runs are kept")
+    parser.add_argument("--out", default="beyond", metavar="DIR", help="where tables and pictures go")
+    return parser
 
 
 def _train(home: ModuleType, name: str, options: dict[str, Any], store: Path) -> list[Result] | None:

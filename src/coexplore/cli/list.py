@@ -11,7 +11,7 @@ from coexplore.tasks.registry import TASKS
 
 
 def list_command(words: list[str]) -> int:
-    Parser("list", "Rules, tasks, engines and figures.").read(words)
+    list_parser().read(words)
     things: dict[str, Iterable[str]] = {
         "rules": rules.known(),
         "tasks": TASKS,
@@ -24,6 +24,10 @@ def list_command(words: list[str]) -> int:
             print(f"  {name:<21}{_title(heading, name)}")
     print("docs/rules/NAME.md has a page on each rule of ours")
     return 0
+
+
+def list_parser() -> Parser:
+    return Parser("list", "Rules, tasks, engines and figures.")
 
 
 def _title(heading: str, name: str) -> str:

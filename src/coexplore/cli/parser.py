@@ -1,6 +1,7 @@
 """A parser whose errors are one line, and the options that several commands share."""
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,27 +16,61 @@ LEAST = {"threads": 1, "episodes": 1, "snapshots": 0}
 SEEDS = "COUNT|FIRST-LAST"
 
 
+class Help(argparse.HelpFormatter):
+    """What happens without a flag stands in brackets at its end."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        if not isinstance(action.default, str | int) or isinstance(action.default, bool):
+            return action.help or ""
+        return f"{action.help} [%(default)s]" if action.default not in ("", argparse.SUPPRESS) else action.help or ""
+
+    def _format_args(self, action: argparse.Action, default_metavar: str | None) -> str:
+        if action.nargs in ("*", "+") and default_metavar:
+            return f"{self._metavar_formatter(action, default_metavar)(1)[0]} …"
+        return super()._format_args(action, default_metavar or "")
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with errors of one line that end in `main`."""
 
     def __init__(self, command: str, about: str = "", **more: Any) -> None:
-        super().__init__(prog=f"coexplore {command}".strip(), description=about, allow_abbrev=False, **more)
+        prog = f"coexplore {command}".strip()
+        self.offers: list[tuple[argparse.Action, tuple[str, ...]]] = []
+        super().__init__(prog=prog, description=about, allow_abbrev=False, formatter_class=Help, **more)
+
+    def add_argument(self, *names: str, offer: Iterable[str] = (), **how: Any) -> argparse.Action:
+        """`offer` are words that may stand there, for a shell to complete; whoever reads them checks them."""
+        action = super().add_argument(*names, **how)
+        self.offers.append((action, tuple(offer)))
+        return action
 
     def error(self, message: str) -> NoReturn:
         raise FieldError(message.removeprefix("argument "))
 
     def training(self) -> None:
-        self.add_argument("--engine", default="auto", help=f"auto | {' | '.join(engines.NAMES)}")
-        self.add_argument("--threads", metavar="COUNT", help="how many runs to train at a time; all cores if not given")
-        about = f"how often to look at the networks on the way; {MOMENTS} if not given, with 0 only at the end"
+        about = f"auto (the first that can) | {' | '.join(engines.NAMES)}"
+        self.add_argument("--engine", default="auto", offer=("auto", *engines.NAMES), help=about)
+        self.add_argument("--threads", metavar="COUNT", help="how many runs to train at a time [one per core]")
+        about = "how often to look at the networks on the way, with 0 only at the end"
         self.add_argument("--snapshots", default=str(MOMENTS), metavar="COUNT", help=about)
-        about = "train on a Ray cluster: ray (RAY_ADDRESS, or one started here), ray://HOST:PORT or HOST:PORT"
+        about = "train on a Ray cluster: ray (RAY_ADDRESS, or one started here), ray://HOST:PORT or HOST:PORT [here]"
         self.add_argument("--cluster", metavar="ADDRESS", help=about)
 
+    def keeping(self) -> None:
+        about = "keep runs here, and do not train again what is there [DIR of --out, or nowhere]"
+        self.add_argument("--store", metavar="DIR", help=about)
+        about = "write the picture, numbers in JSON and the trained networks here [nowhere]"
+        self.add_argument("--out", metavar="DIR", help=about)
+        self.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+
     def reading(self) -> None:
-        self.add_argument("--store", default=STORE, help=f"a folder with runs, or a pack; {STORE} if not given")
-        self.add_argument("--select", default="", metavar="FLAG=VALUE,…", help="only these, as rule=boltzmann,units=64")
-        self.add_argument("--seeds", metavar=SEEDS, help="only seeds 0 to COUNT − 1, or FIRST to LAST")
+        self.add_argument("--store", default=STORE, metavar="DIR", help="a folder with runs, or a pack")
+        about = "only these, as rule=boltzmann,units=64 [all]"
+        self.add_argument("--select", default="", metavar="FLAG=VALUE,…", help=about)
+        self.add_argument("--seeds", metavar=SEEDS, help="only seeds 0 to COUNT − 1, or FIRST to LAST [all]")
 
     def read(self, words: list[str]) -> dict[str, Any]:
         known, unknown = self.parse_known_args(words)

@@ -12,14 +12,18 @@ PORT = "8321"
 
 
 def report_command(words: list[str]) -> int:
+    options = report_parser().read(words)
+    return _serve(options) if options["serve"] else _write(options)
+
+
+def report_parser() -> Parser:
     parser = Parser("report", "The results as one page that needs nothing else, or served while a study runs.")
     parser.reading()
-    parser.add_argument("--episodes", metavar="COUNT", help="judge runs of this length; the usual one if not given")
-    parser.add_argument("--out", default="report.html", help="the file to write; report.html if not given")
+    parser.add_argument("--episodes", metavar="COUNT", help="judge runs of this length, in episodes [the usual one]")
+    parser.add_argument("--out", default="report.html", metavar="FILE", help="the file to write")
     parser.add_argument("--serve", action="store_true", help="serve it on 127.0.0.1 instead, and follow the store")
-    parser.add_argument("--port", default=PORT, metavar="NUMBER", help=f"where to serve; {PORT} if not given, 0: any")
-    options = parser.read(words)
-    return _serve(options) if options["serve"] else _write(options)
+    parser.add_argument("--port", default=PORT, metavar="NUMBER", help="where to serve; 0: any that is free")
+    return parser
 
 
 def _write(options: dict[str, Any]) -> int:

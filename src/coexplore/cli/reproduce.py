@@ -34,7 +34,7 @@ LULL = 4.0  # seconds after which training is under way
 
 
 def reproduce_command(words: list[str]) -> int:
-    options = _parser().read(words)
+    options = reproduce_parser().read(words)
     if options["scale"] not in SCALES:
         raise refusal("scale", options["scale"], " | ".join(SCALES), SCALES)
     scale, names = SCALES[options["scale"]], _names(options)
@@ -75,30 +75,28 @@ def _tell(studies: Iterable[Study]) -> None:
     print(f"{trained} runs trained in {seconds:.0f} s, {count - trained} were there already")
 
 
-def _parser() -> Parser:
+def reproduce_parser() -> Parser:
     ours = ", ".join(TUNINGS)
-    about = f"Figures: {', '.join(FIGURES)}; and, with every rule tuned: {ours}."
-    parser = Parser("reproduce", f"Train what figures need, draw them, judge the claims. {about}")
-    about = f"{ALL} (if none is named; without {ours}), or some of {', '.join(FIGURES)}, {ours}"
-    parser.add_argument("figure", nargs="*", help=about)
-    about = "paper: 4e6 episodes (of several layers 1e6), 5 seeds | quick: a tenth of the episodes, smaller searches"
-    parser.add_argument("--scale", default="paper", help=about)
-    about = "seeds 0 to COUNT − 1, or FIRST to LAST, instead of the scale's number"
+    parser = Parser("reproduce", "Train what figures need, draw them, judge the claims.")
+    about = f"some of {', '.join(FIGURES)}; and, with every rule tuned, {ours} [{ALL}: those without {ours}]"
+    parser.add_argument("figure", nargs="*", offer=(ALL, *FIGURES, *TUNINGS), help=about)
+    about = "; ".join(map(_about, SCALES)) + ", smaller searches"
+    parser.add_argument("--scale", default="paper", offer=SCALES, help=about)
+    about = "seeds 0 to COUNT − 1, or FIRST to LAST [as many as the scale has]"
     parser.add_argument("--seeds", metavar=SEEDS, help=about)
     parser.training()
-    parser.add_argument("--store", default=STORE, metavar="DIR", help=f"where runs are kept; {STORE} if not given")
-    parser.add_argument(
-        "--out", default="figures", metavar="DIR", help="where pictures and claims go; figures if not given"
-    )
+    parser.add_argument("--store", default=STORE, metavar="DIR", help="where runs are kept")
+    parser.add_argument("--out", default="figures", metavar="DIR", help="where pictures and claims go")
     return parser
 
 
+def _about(scale: str) -> str:
+    episodes, seeds = SCALES[scale]
+    return f"{scale}: {episodes:,} episodes (of several layers a quarter), {seeds} seeds"
+
+
 def claims_command(words: list[str]) -> int:
-    parser = Parser("claims", "The verdict on each claim of the paper, from runs that are done.")
-    parser.reading()
-    parser.add_argument("--episodes", default="4000000", metavar="COUNT", help="judge runs of this length")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    options = parser.read(words)
+    options = claims_parser().read(words)
     results = chosen_results(options)
     judged = every_verdict(results, options["episodes"])
     if options["json"]:
@@ -108,6 +106,14 @@ def claims_command(words: list[str]) -> int:
     if others := len(results) - len(unmixed(results)):
         print(f"{others} runs are left out, whose seeds had been looked at before, or had not: --seeds chooses")
     return 0
+
+
+def claims_parser() -> Parser:
+    parser = Parser("claims", "The verdict on each claim of the paper, from runs that are done.")
+    parser.reading()
+    parser.add_argument("--episodes", default="4000000", metavar="COUNT", help="judge runs of this length, in episodes")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return parser
 
 
 def _load_later(module: str) -> None:

@@ -1,46 +1,61 @@
 """`coexplore runs` and `coexplore plot`: look after the runs of a store."""
 
-import csv
-import io
-import json
 from pathlib import Path
 from typing import Any
 
+from coexplore.cli.paging import page
 from coexplore.cli.parser import Parser
 from coexplore.cli.results import chosen_results
-from coexplore.cli.tables import console, described, result_table
-from coexplore.run import Result, Run, flat
+from coexplore.cli.tables import console, result_table
+from coexplore.results import frames
+from coexplore.results.listing import tally
+from coexplore.results.sorting import FROM_THE_TOP, ordered
+from coexplore.run import Result, Run
 from coexplore.settings import refusal
 from coexplore.store import Store, StoreError, pack, write
 
-ACTIONS = ("list", "export", "pack", "prune")
+ACTIONS = ("list", "pack", "prune")
 PICTURES = (".png", ".svg", ".pdf")
+MOST_ROWS = 2000  # a few seconds
 
 
 def runs_command(words: list[str]) -> int:
-    parser = Parser("runs", "List the runs of a store; export them; pack them into one small file; or prune them.")
-    parser.add_argument("action", nargs="?", default="list", help=" | ".join(ACTIONS))
-    parser.add_argument("file", nargs="?", help="for export: NAME.csv or NAME.json; for pack: NAME.safetensors")
-    parser.reading()
-    parser.add_argument("--figure", metavar="NAME", help="pack only what was searched for tuned, scaling or depth")
-    options = parser.read(words)
+    options = runs_parser().read(words)
     action = options["action"]
     if action not in ACTIONS:
-        raise refusal("action", action, " | ".join(ACTIONS), ACTIONS)
-    if (options["file"] is None) == (action in ("export", "pack")):
+        raise refusal("action", action, f"{' | '.join(ACTIONS)}, or --export FILE", ACTIONS)
+    if (options["file"] is None) == (action == "pack"):
         raise refusal(
             "file", options["file"] or "", f"a file after `runs {action}`" if not options["file"] else "no file"
         )
     if options["figure"] is not None and action != "pack":
         raise refusal("figure", options["figure"], "a figure after `runs pack` only; --select narrows the others")
-    return {"list": _list, "export": _export, "pack": _pack, "prune": _prune}[action](options)
+    if options["curves"] and options["export"] is None:
+        raise refusal("curves", "", "it with --export FILE")
+    for name in ("sort", "export"):
+        if options[name] is not None and action != "list":
+            raise refusal(name, options[name], f"it without {action}")
+    return {"list": _list, "pack": _pack, "prune": _prune}[action](options)
+
+
+def runs_parser() -> Parser:
+    parser = Parser("runs", "List the runs of a store; export them; pack them into one small file; or prune them.")
+    parser.add_argument("action", nargs="?", default="list", offer=ACTIONS, help=" | ".join(ACTIONS))
+    parser.add_argument("file", nargs="?", metavar="FILE", help="for pack: NAME.safetensors")
+    parser.reading()
+    about = "by a flag, as units, or by what came out, as last; scores from the best [rule, task, then settings]"
+    parser.add_argument("--sort", metavar="COLUMN", offer=sorted(FROM_THE_TOP), help=about)
+    about = f"write a table instead, a row for each run: a name that ends in {', '.join(frames.ENDINGS)} [list]"
+    parser.add_argument("--export", metavar="FILE", help=about)
+    parser.add_argument("--curves", action="store_true", help="of the table: a row for each point of their curves")
+    parser.add_argument(
+        "--figure", metavar="NAME", help="pack only what was searched for tuned, scaling or depth [all]"
+    )
+    return parser
 
 
 def plot_command(words: list[str]) -> int:
-    parser = Parser("plot", "Learning curves of the runs of a store.")
-    parser.add_argument("file", help=f"where to: a name that ends in {', '.join(PICTURES)}")
-    parser.reading()
-    options = parser.read(words)
+    options = plot_parser().read(words)
     path = _named(options["file"], PICTURES)
     chosen = chosen_results(options)
     from coexplore.results.plots import plot  # matplotlib is slow to import
@@ -50,38 +65,25 @@ def plot_command(words: list[str]) -> int:
     return 0
 
 
+def plot_parser() -> Parser:
+    parser = Parser("plot", "Learning curves of the runs of a store.")
+    parser.add_argument("file", metavar="FILE", help=f"where to: a name that ends in {', '.join(PICTURES)}")
+    parser.reading()
+    return parser
+
+
 def _list(options: dict[str, Any]) -> int:
-    chosen = chosen_results(options)
-    engines = ", ".join(sorted({result.engine for result in chosen}))
-    line = f"{len(chosen)} runs ({engines}), {sum(result.frozen for result in chosen)} of them frozen"
-    console().print(result_table(chosen), line)
-    for line in Store(options["store"]).others():
-        print(line)
+    path = None if options["export"] is None else _named(options["export"], frames.ENDINGS, "export")
+    chosen = ordered(chosen_results(options), options["sort"])
+    if path:
+        write(path, frames.file(chosen, path.suffix, options["curves"]))
+        print(f"{len(chosen)} runs: {path}")
+        return 0
+    others = "\n".join([tally(chosen), *Store(options["store"]).others()])
+    with page(console()) as shown:
+        shown.print(result_table(chosen, most=MOST_ROWS))
+        shown.print(others, highlight=False, soft_wrap=True)
     return 0
-
-
-def _export(options: dict[str, Any]) -> int:
-    path = _named(options["file"], (".csv", ".json"))
-    chosen = chosen_results(options)
-    text = _csv(chosen) if path.suffix == ".csv" else json.dumps([described(r) for r in chosen], allow_nan=False) + "\n"
-    write(path, text.encode())
-    print(f"{len(chosen)} runs: {path}")
-    return 0
-
-
-def _csv(chosen: list[Result]) -> str:
-    """A line for each run: every setting, then what came out."""
-    rows = []
-    for result in chosen:
-        outcome = {"reward": result.reward, "first": result.first, "last": result.last, "frozen": result.frozen}
-        outcome |= {} if result.accuracy is None else {"accuracy": result.accuracy}
-        rows.append({**flat(result.run), "engine": result.engine, "digest": result.run.digest, **outcome})
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _pack(options: dict[str, Any]) -> int:
@@ -124,10 +126,10 @@ def _prune(options: dict[str, Any]) -> int:
     return 0
 
 
-def _named(file: str, endings: tuple[str, ...]) -> Path:
+def _named(file: str, endings: tuple[str, ...], name: str = "file") -> Path:
     path = Path(file)
     if path.suffix not in endings:
-        raise refusal("file", file, f"a name that ends in {' or '.join(endings)}")
+        raise refusal(name, file, f"a name that ends in {' or '.join(endings)}")
     if not path.absolute().parent.is_dir():
-        raise refusal("file", file, "a file in a folder that exists")
+        raise refusal(name, file, "a file in a folder that exists")
     return path

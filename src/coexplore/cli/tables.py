@@ -1,6 +1,5 @@
 """Results on a terminal, and as plain data for scripts."""
 
-import itertools
 import math
 import sys
 from typing import Any
@@ -8,8 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coexplore.results.stats import SHARE, summary, window
-from coexplore.run import Result, by_setting, command, labels
+from coexplore.results.listing import lines
+from coexplore.results.stats import summary
+from coexplore.run import Result, command, labels
 from coexplore.study import Tuned
 
 MOST_ROWS = 100
@@ -19,20 +19,16 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def result_table(results: list[Result], what: str = "reward") -> Table:
+def result_table(results: list[Result], what: str = "reward", most: int = MOST_ROWS) -> Table:
     """A line for each setting."""
-    settings = by_setting(results)
-    shown = dict(itertools.islice(settings.items(), MOST_ROWS))
+    headings, rows, more = lines(results, most, lambda values, bounds: str(summary(values, bounds)))
     table = Table(title=f"{what}: mean ± sd over seeds [95 % interval of the mean]")
-    for heading in ("setting", "seeds", "first quarter", "last quarter"):
+    for heading in headings:
         table.add_column(heading, justify="right" if heading == "seeds" else "left")
-    if judged := any(result.accuracy is not None for same in shown.values() for result in same):
-        table.add_column("held-out accuracy")
-    for label, same in zip(labels(list(shown)), shown.values(), strict=True):
-        first, last = window(same, "first"), window(same, "last")
-        table.add_row(label, str(len(same)), str(first), str(last), *([_accuracy(same)] if judged else []))
-    if len(settings) > MOST_ROWS:
-        table.caption = f"… and {len(settings) - MOST_ROWS} settings more: --select narrows, `runs export` has them all"
+    for row in rows:
+        table.add_row(*row)
+    if more:
+        table.caption = f"… and {more} settings more: `runs --export FILE` has them all, --select narrows"
     return table
 
 
@@ -47,11 +43,6 @@ def candidate_table(tuned: Tuned) -> Table:
     if tuned.tried > MOST_ROWS:
         table.caption = f"… and {tuned.tried - MOST_ROWS} settings more: --json has them all"
     return table
-
-
-def _accuracy(same: list[Result]) -> str:
-    known = [result.accuracy for result in same if result.accuracy is not None]
-    return str(summary(known, SHARE)) if known else ""
 
 
 def described(result: Result) -> dict[str, Any]:

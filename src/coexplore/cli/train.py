@@ -3,25 +3,32 @@ read twice: first for those, then for everything."""
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from coexplore import engines, rules
+from coexplore.cli.flags import add_settings, defaults, everything
 from coexplore.cli.parser import SEEDS, Parser, folder
 from coexplore.cli.results import train_all
 from coexplore.cli.tables import console, described, result_table
 from coexplore.rules import Rule
-from coexplore.run import Run, base, dashed, grid
+from coexplore.run import Run, base, grid
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.names import Names, settings
-from coexplore.settings import EachLayer, Switch, refusal
+from coexplore.settings import refusal
 from coexplore.store import write
 from coexplore.study import Study
 from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 EXAMPLE = "boltzmann"  # whose flags `train --help` explains
+FLAGS = """These are the flags of {}: `RULE … --help` has those of other rules, `RULE … --task TASK --help` those of
+other tasks. In brackets is what happens without a flag: what the paper does, if it does. Several values make a grid."""
+ABOUT = {
+    "train": f"Train rules, then show rewards and a picture. {FLAGS}",
+    "tune": f"Choose the best of a grid on some seeds, judge it on others. {FLAGS}",
+}
 Flags = Callable[[Parser], None]
 Kinds = tuple[type[Rule], ...]  # the rules of one network: one for all layers, or one for each
 
@@ -42,25 +49,26 @@ def train_command(words: list[str]) -> int:
 
 
 def _seeds(parser: Parser) -> None:
-    parser.add_argument("--seeds", metavar=SEEDS, help="train seeds 0 to COUNT − 1, or FIRST to LAST")
+    parser.add_argument("--seeds", metavar=SEEDS, help="train seeds 0 to COUNT − 1, or FIRST to LAST [that of --seed]")
 
 
 def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dict[str, Any]:
     """Every option by its name, values checked; `kinds` are the rules of each network that is asked for.
 
     `flags` are those that only this command has."""
-    parser = functools.partial(_parser, command, flags)
-    first = vars(parser([], settings((), ()), first=True).parse_known_args(words)[0])
+    made = functools.partial(parser, command, flags)
+    first = vars(made(settings((), ()), first=True).parse_known_args(words)[0])
     if first["help"] and not (first["rule"] or first["layers"]):
         first["rule"] = [EXAMPLE]
     kinds: list[Kinds] = [tuple(map(type, Layers().parse("layers", text))) for text in first["layers"] or ()]
     kinds = kinds or [(rules.find(name),) for name in dict.fromkeys(first["rule"])]
-    tasks = [type(TaskName().parse("task", text)) for text in first["task"] or ()]
+    tasks = [TaskName().parse("task", text) for text in first["task"] or ()]
     if first["preset"]:
-        tasks += [type(base(of_layers[0], first["preset"]).task) for of_layers in kinds]
+        tasks += [base(of_layers[0], first["preset"]).task for of_layers in kinds]
     every = sorted({rule for of_layers in kinds for rule in of_layers}, key=lambda rule: rule.name)
-    specs = settings(every, tasks or (Multiplexer,))
-    options = _checked(parser([rule.name for rule in every], specs).read(words), specs)
+    specs = settings(every, list(map(type, tasks)) or (Multiplexer,))
+    usual = defaults(every, tasks, first["preset"]) if first["help"] else {}
+    options = _checked(made(specs, every, usual).read(words), specs)
     if bool(options["rule"]) == bool(options["layers"]):
         raise refusal(
             "rule", " ".join(options["rule"]), f"one of {', '.join(rules.known())} after `{command}`, or --layers"
@@ -68,25 +76,32 @@ def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dic
     return {**options, "kinds": kinds}
 
 
-def _parser(command: str, flags: Flags, names: list[str], specs: Names, first: bool = False) -> Parser:
+def train_parser() -> Parser:
+    """With the flags of every rule and task."""
+    return parser("train", _seeds, everything())
+
+
+def parser(
+    command: str,
+    flags: Flags,
+    specs: Names,
+    names: Sequence[type[Rule]] = (),
+    usual: Mapping[str, str] = {},
+    first: bool = False,
+) -> Parser:
     """The first time round, flags that only some rule or task has are not known yet."""
-    parser = Parser(f"{command} {' '.join(names)}", add_help=not first)
+    named = [rule.name for rule in names]
+    made = Parser(" ".join([command, *named]), ABOUT[command].format(" and ".join(named)), add_help=not first)
+    made.usage = f"coexplore {command} RULE … [--FLAG VALUE …] …"
     if first:
-        parser.add_argument("-h", "--help", action="store_true")
-    parser.add_argument("rule", nargs="*", default=[], help=f"rules to train: {', '.join(rules.known())}")
-    for name, spec in specs.items():
-        about = f"{spec.help}: {spec.allowed}".replace("%", "%%")
-        bare = "*" if isinstance(spec.one if isinstance(spec, EachLayer) else spec, Switch) else "+"  # alone: yes
-        parser.add_argument(f"--{dashed(name)}", nargs=bare, metavar="VALUE", help=about, dest=name)
-    parser.add_argument("--preset", help="start from the setting of this name instead of the paper's")
-    flags(parser)
-    parser.training()
-    parser.add_argument(
-        "--store", metavar="DIR", help="keep runs here, and do not train again what is there; DIR of --out"
-    )
-    parser.add_argument("--out", metavar="DIR", help="write the picture, numbers in JSON and the trained networks here")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    return parser
+        made.add_argument("-h", "--help", action="store_true")
+    about = f"rules to train: {', '.join(rules.known())}"
+    made.add_argument("rule", nargs="*", default=[], offer=rules.known(), help=about)
+    add_settings(made, specs, usual)
+    flags(made)
+    made.training()
+    made.keeping()
+    return made
 
 
 def _checked(options: dict[str, Any], specs: Names) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coexplore.cli import train
+from coexplore.cli.flags import everything
 from coexplore.cli.parser import SEEDS, Parser, folder, seeds, whole
 from coexplore.cli.results import train_all
 from coexplore.cli.tables import candidate_table, console, described, null, result_table
@@ -49,16 +50,22 @@ def tune_command(words: list[str]) -> int:
     return 0 if len(found) == len(asked) else 1
 
 
+def tune_parser() -> Parser:
+    """With the flags of every rule and task."""
+    return train.parser("tune", _flags, everything())
+
+
 def _flags(parser: Parser) -> None:
-    about = "values to choose among, as coupling=0.1,0.25,0.4..0.1; several --grid make a product"
+    about = "values to choose among, as coupling=0.1,0.25,0.4..0.1; several --grid make a product [none: give one]"
     parser.add_argument("--grid", action="append", default=[], metavar="FLAG=VALUE,…", help=about)
-    parser.add_argument("--choose", default="5", metavar=SEEDS, help="seeds that choose; 5 if not given")
+    parser.add_argument("--choose", default="5", metavar=SEEDS, help="seeds that choose")
     about = "{}; a COUNT follows those before it"
-    parser.add_argument("--more", metavar=SEEDS, help=about.format("seeds that the finalists are tried on too"))
-    parser.add_argument("--finalists", default="10", metavar="COUNT", help="how many of the best get --more seeds; 10")
-    about = about.format("seeds that judge what was chosen, and had no say in it; 20 if not given")
+    about_more = about.format("seeds that the finalists are tried on too") + " [none]"
+    parser.add_argument("--more", metavar=SEEDS, help=about_more)
+    parser.add_argument("--finalists", default="10", metavar="COUNT", help="how many of the best get --more seeds")
+    about = about.format("seeds that judge what was chosen, and had no say in it")
     parser.add_argument("--judge", default="20", metavar=SEEDS, help=about)
-    parser.add_argument("--by", default=MEASURES[0], help=f"what is best: {' | '.join(MEASURES)}")
+    parser.add_argument("--by", default=MEASURES[0], offer=MEASURES, help=f"what is best: {' | '.join(MEASURES)}")
 
 
 def _seeds(options: dict[str, Any]) -> Seeds:

@@ -3,6 +3,7 @@
 A picture can be drawn again with not a byte different. How a rule looks is in palette.py.
 """
 
+import io
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,16 @@ LOOK: Any = {
     "svg.hashsalt": "coexplore",
 }
 DPI = 150
+
+
+class Picture(Figure):
+    """A figure that a notebook shows once, whoever has imported pyplot or not."""
+
+    def _repr_png_(self) -> bytes:
+        data = io.BytesIO()
+        with mpl.rc_context(LOOK):
+            self.savefig(data, format="png")
+        return data.getvalue()
 
 
 class Line(NamedTuple):
@@ -55,7 +66,7 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
 
 def panels(count: int, width: float = 8.0) -> tuple[Figure, list[Any]]:
     with mpl.rc_context(LOOK):
-        figure = Figure(figsize=(width if count == 1 else 6.4 * count, 4.8), layout="constrained")
+        figure = Picture(figsize=(width if count == 1 else 6.4 * count, 4.8), layout="constrained")
         axes = figure.subplots(1, count, squeeze=False, sharey=True)[0]
     for panel in axes:
         panel.grid(alpha=0.25)

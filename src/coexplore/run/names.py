@@ -41,6 +41,13 @@ def settings_of(run: Run) -> Names:
 
 def flat(run: Run) -> dict[str, str]:
     """The run's settings by name, values as the command line writes them."""
+    names, values = settings_of(run), settings_in(run)
+    rules = "+".join(dict.fromkeys(rule.name for rule in run.rules))
+    return {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+
+
+def settings_in(run: Run) -> dict[str, object]:
+    """The run's settings by name, values as they are; of layers that differ in one, a tuple."""
     values: dict[str, object] = {"task": run.task}
     if len({rule.name for rule in run.rules}) > 1:
         values["layers"] = run.rules
@@ -50,9 +57,7 @@ def flat(run: Run) -> dict[str, str]:
     values["critic"] = run.critic.activation if run.critic else "none"
     if run.critic:
         values["critic_width"] = run.critic.width
-    values |= {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
-    names, rules = settings_of(run), "+".join(dict.fromkeys(rule.name for rule in run.rules))
-    return {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+    return values | {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
 
 
 def _joined(values: list[object]) -> object:

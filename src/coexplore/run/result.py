@@ -18,6 +18,7 @@ from coexplore.network import Params
 from coexplore.run.accuracy import accuracy
 from coexplore.run.curve import bin_sizes
 from coexplore.run.frozen import frozen
+from coexplore.run.repeat import command
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal
 from coexplore.tasks.supervised import Labelled
@@ -177,6 +178,14 @@ class Result:
             self.provenance if provenance is None else provenance,
             self.snapshots if snapshots is None else snapshots,
         )
+
+    def __repr__(self) -> str:
+        """What it came to, and how to repeat it."""
+        told = f"reward {self.reward:.3f}, first quarter {self.first:.3f}, last quarter {self.last:.3f}"
+        told += "" if self.accuracy is None else f", accuracy {self.accuracy:.3f}"
+        repeat = command(self.run)
+        again = f"{repeat} --engine {self.engine}" if repeat else f"run {self.digest}, which no command can say"
+        return f"{told}{', frozen' * self.frozen} ({self.engine}, seed {self.seed})\n{again}"
 
     @property
     def params(self) -> Params | None:

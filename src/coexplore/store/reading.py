@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from coexplore import engines
+from coexplore.results.listing import Results
 from coexplore.run.result import Result
 from coexplore.store.encoding import decoded
 from coexplore.store.folder import OWN, Store
@@ -10,12 +11,12 @@ from coexplore.store.sealed import SUFFIX, StoreError, unseal
 from coexplore.store.unpacking import is_pack, unpack
 
 
-def load(path: str | Path) -> list[Result]:
+def load(path: str | Path) -> Results:
     """The results in a store's folder, in a pack, or in one file; an error if any of them is damaged."""
     results, problems = read(path)
     if problems:
         raise StoreError(problems[0])
-    return results
+    return Results(results)
 
 
 def read(path: str | Path, engine: str = "auto") -> tuple[list[Result], list[str]]:

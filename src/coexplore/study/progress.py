@@ -1,6 +1,7 @@
 """How far the training is: bars on standard error, with the reward right now, the speed and the time left."""
 
 import contextlib
+import importlib.util
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -83,9 +84,17 @@ def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Shown]:
         TextColumn("{task.fields[now]}"),
         TimeRemainingColumn(),
     )
-    bars = Progress(*columns, console=Console(stderr=True), disable=not visible)
+    bars = Progress(*columns, console=_console(), disable=not visible)
     try:
         yield Shown(runs, bars)
     finally:
         if bars.live.is_started:
             bars.stop()
+
+
+def _console() -> Console:
+    """In a notebook bars move if ipywidgets is there. If not they are shown at the end, and nobody is warned."""
+    console = Console(stderr=True)
+    if console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
+        return Console(stderr=True, force_jupyter=False, force_terminal=False, width=console.width)
+    return console

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from coexplore import engines
 from coexplore.engines.base import Engine, State
+from coexplore.results.listing import Results
 from coexplore.run import Result, Run
 from coexplore.settings import refusal
 from coexplore.store import Store
@@ -55,7 +56,7 @@ def train(
     store: str | Path | None = None,
     snapshots: int = MOMENTS,
     cluster: str | None = None,
-) -> list[Result]:
+) -> Results:
     """Train every run, and return the results in the same order. One thread per core, unless `threads` says otherwise.
 
     With a `store` (a folder), finished runs are read instead of trained, an interrupted training goes on, and
@@ -65,7 +66,7 @@ def train(
     done = study(runs, engine, progress, threads, store, snapshots, cluster)
     if done.failures:
         raise RuntimeError("; ".join(map(str, done.failures)))
-    return done.results
+    return Results(done.results)
 
 
 def study(

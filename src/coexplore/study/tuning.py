@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from coexplore.results.choosing import MEASURES, ranked
+from coexplore.results.listing import Results
 from coexplore.results.stats import Summary, summary
-from coexplore.run import Result, Run
+from coexplore.run import Run, command
 from coexplore.settings import refusal
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
 from coexplore.study.snapshots import MOMENTS
@@ -23,7 +24,11 @@ class Tuned:
     by: str
     chosen: Run
     scores: dict[Run, Summary]
-    results: list[Result]
+    results: Results
+
+    def __repr__(self) -> str:
+        judged = f"{self.by} on {len(self.results)} seeds that judge: {self.score}"
+        return f"chosen of {self.tried}: {command(self.chosen) or self.chosen}\n{judged}"
 
     @property
     def tried(self) -> int:
@@ -109,4 +114,4 @@ def tuned(search: Search, found: Outcome, trials: Trials) -> Tuned:
     whole = {run: same for run, same in results.items() if len(same) >= len(seeds.choose)}
     order = [*ranked(found.finalists[by], whole, by), *ranked(whole, whole, by)]  # those with more seeds first
     scores = {run: summary([getattr(result, by) for result in whole[run]]) for run in dict.fromkeys(order)}
-    return Tuned(by, found.chosen[by], scores, found.judged[by])
+    return Tuned(by, found.chosen[by], scores, Results(found.judged[by]))

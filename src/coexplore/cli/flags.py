@@ -1,0 +1,73 @@
+"""The flags of `train` and `tune`, one for each setting: what help says of them, and what a shell may complete."""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from coexplore import rules
+from coexplore.cli.parser import Parser
+from coexplore.rules import Rule
+from coexplore.run import PRESETS, base, dashed, flat
+from coexplore.run.kinds import Layers, TaskName
+from coexplore.run.names import Names, settings
+from coexplore.settings import Choice, EachLayer, FieldError, Spec, Switch
+from coexplore.tasks.base import Task
+from coexplore.tasks.control import Control
+from coexplore.tasks.registry import TASKS
+
+Where = tuple[str, str]  # a rule and a task
+
+
+def add_settings(parser: Parser, specs: Names, usual: Mapping[str, str]) -> None:
+    """A flag for each setting and one for presets; `usual` is what they are without a value."""
+    for name, spec in specs.items():
+        one = spec.one if isinstance(spec, EachLayer) else spec
+        about = f"{spec.help}: {spec.allowed}" + (f" [{usual[name]}]" if name in usual else "")
+        how = {"nargs": "*" if isinstance(one, Switch) else "+", "help": about.replace("%", "%%")}  # alone: yes
+        parser.add_argument(f"--{dashed(name)}", metavar="VALUE", dest=name, offer=_words(one), **how)
+    presets = "; ".join(f"of {rule}: {', '.join(names)}" for rule, names in PRESETS.items())
+    about = f"start from this setting; {presets}; with --help its values [the paper's]"
+    offer = dict.fromkeys(name for names in PRESETS.values() for name in names)
+    parser.add_argument("--preset", metavar="NAME", offer=offer, help=about)
+
+
+def everything() -> Names:
+    """The settings of all rules and tasks that can be loaded here."""
+    found = []
+    for name in rules.known():
+        with contextlib.suppress(FieldError):
+            found.append(rules.find(name))
+    return settings(found, TASKS.values())
+
+
+def _words(spec: Spec | TaskName | Layers) -> Iterable[str]:
+    """That a value may be, where they can be listed."""
+    if isinstance(spec, TaskName):
+        return [name for name in TASKS if name != Control.name]
+    if isinstance(spec, Layers):
+        return rules.known()
+    if isinstance(spec, Switch):
+        return "yes", "no"
+    return spec.options if isinstance(spec, Choice) else ()
+
+
+def defaults(kinds: Sequence[type[Rule]], tasks: Sequence[Task], preset: str | None) -> dict[str, str]:
+    """By the name of a setting; where rules or tasks differ in it, that of each."""
+    starts: dict[Where, dict[str, str]] = {}
+    for rule in kinds:
+        for task in [None] if preset or not tasks else tasks:
+            with contextlib.suppress(FieldError):  # a rule that cannot be trained on this task, or lacks the preset
+                run = base(rule, preset, task)
+                starts[rule.name, TaskName().show(run.task)] = flat(run)
+    names = dict.fromkeys(name for values in starts.values() for name in values)
+    told = {name: _told({at: own[name] for at, own in starts.items() if name in own}) for name in names}
+    return {"layers": "RULE in all"} | told
+
+
+def _told(values: dict[Where, str]) -> str:
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    for part in (0, 1):
+        by = {at[part]: value for at, value in values.items()}
+        if all(by[at[part]] == value for at, value in values.items()):
+            return ", ".join(f"{name} {value}" for name, value in by.items())
+    return ", ".join(f"{rule} on {task} {value}" for (rule, task), value in values.items())

@@ -1,0 +1,100 @@
+"""A list of results that shows what they came to: a line for each setting, in a terminal and in a notebook."""
+
+import html
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, SupportsIndex, overload
+
+import numpy as np
+
+from coexplore.results.bounded import Bounds
+from coexplore.results.stats import SHARE
+from coexplore.run import Result, by_setting, labels
+
+WHAT = "reward, mean ± sd over seeds"
+SCORES = {"first": "first quarter", "last": "last quarter", "accuracy": "held-out accuracy"}
+MOST_ROWS = 20
+WIDEST = 80  # characters of a setting's name in a terminal
+
+
+class Lines(NamedTuple):
+    """The cells of a table; `more` settings do not fit into it."""
+
+    headings: list[str]
+    rows: list[list[str]]
+    more: int
+
+
+class Results(list[Result]):
+    """A list in everything but its looks; what is cut or added of it is one too."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Result: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Results": ...
+    def __getitem__(self, place: SupportsIndex | slice) -> "Result | Results":
+        return Results(super().__getitem__(place)) if isinstance(place, slice) else super().__getitem__(place)
+
+    def __add__(self, others: list) -> "Results":  # type: ignore[override]  # of results, as the list is
+        return Results([*self, *others])
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no results"
+        headings, rows, more = lines(self, MOST_ROWS)
+        rows = [headings, *([_cut(name), *rest] for name, *rest in rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([f"{tally(self)}; {WHAT}", *(line.rstrip() for line in padded), *_rest(more)])
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "no results"
+        headings, rows, more = lines(self, MOST_ROWS)
+        table = "".join([_html("th", headings), *(_html("td", row) for row in rows)])
+        return f"<p>{tally(self)}; {WHAT}</p><table>{table}</table>" + "".join(f"<p>{line}</p>" for line in _rest(more))
+
+
+def brief(values: Sequence[float], bounds: Bounds | None = None) -> str:
+    """Mean and standard deviation; no interval, which would take longer than a glance."""
+    return f"{np.mean(values):.3f}" + (f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else "")
+
+
+def lines(
+    results: Iterable[Result],
+    most: int | None = None,
+    cell: Callable[[Sequence[float], Bounds | None], str] = brief,
+) -> Lines:
+    """A row for each setting, the first `most` of them; a `cell` is made of the values of all seeds."""
+    settings = by_setting(results)
+    shown = dict(itertools.islice(settings.items(), most))
+    known = {setting: {name: _known(same, name) for name in SCORES} for setting, same in shown.items()}
+    scores = [name for name in SCORES if any(values[name] for values in known.values())]
+    rows = []
+    for label, (setting, values) in zip(labels(list(shown)), known.items(), strict=True):
+        bounds = {name: SHARE if name == "accuracy" else setting.task.reward_range for name in scores}
+        cells = [cell(values[name], bounds[name]) if values[name] else "" for name in scores]
+        rows.append([label, str(len(shown[setting])), *cells])
+    return Lines(["setting", "seeds", *map(SCORES.__getitem__, scores)], rows, len(settings) - len(shown))
+
+
+def _known(same: list[Result], name: str) -> list[float]:
+    return [value for result in same if (value := getattr(result, name)) is not None]
+
+
+def tally(results: Sequence[Result]) -> str:
+    """How many there are, who trained them and how many froze."""
+    engines = ", ".join(sorted({result.engine for result in results}))
+    return f"{len(results)} runs ({engines}), {sum(result.frozen for result in results)} of them frozen"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= WIDEST else name[: WIDEST - 1] + "…"
+
+
+def _rest(more: int) -> list[str]:
+    return [f"… and {more} settings more; coexplore.frame(…) has every run"] if more else []
+
+
+def _html(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
