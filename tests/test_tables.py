@@ -84,7 +84,7 @@ def test_one_result_makes_a_frame_too_and_what_is_none_is_refused():
     assert len(frame(made(FALLING))) == 1
     assert len(frame([])) == 0
     with pytest.raises(FieldError, match=r"results: Run\(.*\) is not allowed; give Results"):
-        frame.__wrapped__([FALLING])  # beyond the tests' own check of types
+        frame([FALLING])
 
 
 def test_words_and_numbers_of_one_name_are_words(monkeypatch):
