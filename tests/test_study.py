@@ -47,8 +47,9 @@ if "slowly" in sys.argv:  # many short runs, written slowly while the next ones 
     from coexplore.store import Store, folder as place
     place.LEAST_INDEXED, runs, save = 1, grid(run, episodes=16 * 5_000, seed=range(40)), Store.save
     Store.save = lambda *arguments: time.sleep(0.1) or save(*arguments)
-def latest(folder):
-    files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if ".safe" in name)
+def latest(folder):  # file that was written; where results matter, no checkpoint counts
+    places = [*os.walk(folder)][: 1 if "slowly" in sys.argv else None]
+    files = (os.path.join(place, name) for place, _, names in places for name in names if ".safe" in name)
     return max((os.stat(file).st_mtime for file in files if os.path.exists(file)), default=0.0)
 chance = random.Random(0)
 for death in range(deaths):
