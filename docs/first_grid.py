@@ -14,9 +14,9 @@ from coexplore import Run, grid, load, train
 from coexplore.paper.tuned_tables import described
 from coexplore.paper.tunings import BY_KERNEL, SIZES, tuned_places
 from coexplore.results.choosing import ranked
-from coexplore.results.stats import window
 from coexplore.results.tables import markdown, with_interval
 from coexplore.run import by_setting
+from coexplore.stats.estimates import window
 from coexplore.store import pack
 from coexplore.study.search import Trials
 

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coexplore.results.stats import SHARE, summary, window
 from coexplore.run import Result, by_setting, command, labels
+from coexplore.stats.estimates import SHARE, summary, window
 from coexplore.study import Tuned
 
 MOST_ROWS = 100
