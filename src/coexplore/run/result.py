@@ -8,16 +8,15 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 from numpy.typing import ArrayLike, NDArray
 
-from coexplore import network
 from coexplore.network import Params
 from coexplore.run.accuracy import accuracy
 from coexplore.run.curve import bin_sizes
 from coexplore.run.frozen import frozen
+from coexplore.run.policy import Policy
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal
 from coexplore.tasks.supervised import Labelled
@@ -229,18 +228,31 @@ class Result:
             return self.scores.accuracy
         return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
 
-    def act(self, states: ArrayLike, key: int | Key[Array, ""]) -> Tensor:
-        """An action for each observation [B, D]: a whole number, or a row of numbers; `key` is a JAX key or a seed."""
-        s = jnp.asarray(np.asarray(states, dtype=np.float32))
-        if s.ndim != 2 or s.shape[1] != self.run.task.size:
-            raise refusal("states", list(s.shape), f"observations of shape [batch, {self.run.task.size}]")
-        if self.params is None:
-            raise refusal("params", None, "a result with parameters; this pack kept those of another seed")
+    def act(
+        self, observations: ArrayLike, key: int | Key[Array, ""] | None = None, *, deterministic: bool = False
+    ) -> Tensor:
+        """An action for each observation [B, D], or for one [D]: a whole number, or a row of numbers.
+
+        It is drawn with `key`, a JAX key or a seed; or the most probable one (`deterministic`, see policy.py).
+        Compiled at the first call for each B."""
+        s, D = np.asarray(observations, dtype=np.float32), self.run.task.size
+        if s.ndim not in (1, 2) or s.shape[-1] != D:
+            raise refusal("observations", list(s.shape), f"observations of shape [{D}] or [batch, {D}]")
+        if key is None and not deterministic:
+            raise refusal("key", key, "a seed or a JAX key to draw with, or deterministic=True")
         if isinstance(key, int):
             key = jax.random.key(key)
-        net = at_the_end(self.run.network)
-        activities = network.act(net.actor, jax.tree.map(jnp.asarray, self.params), s, key)
-        return np.asarray(network.action(net, activities))
+        policy, rows = self._policy, np.atleast_2d(s)
+        actions = np.asarray(policy.decided(rows) if deterministic or key is None else policy.drawn(rows, key))
+        return actions[0] if s.ndim == 1 else actions
+
+    @functools.cached_property
+    def _policy(self) -> Policy:
+        if self.params is None and self.run.task.missing:
+            raise FieldError(self.run.task.missing)
+        if self.params is None:
+            raise refusal("params", None, "a result with parameters; this pack kept those of another seed")
+        return Policy(self.run, self.params)
 
 
 def score(run: Run, held: Held) -> Scores:

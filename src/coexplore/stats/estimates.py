@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.stats.bounded import Bounds, Drawn, drawn, seeds_for
+from coexplore.stats.bounded import Bounds, Drawn, drawn, drawn_of_many, seeds_for
 
 Values = Sequence[float | int] | NDArray[np.floating]
 
@@ -102,6 +102,15 @@ def summary(values: Values, bounds: Bounds | None = None) -> Summary:
     mean = level(values, bounds)
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
     return Summary(mean.effect, sd, mean.low, mean.high)
+
+
+def over_episodes(rewards: NDArray[np.float64], bounds: Bounds | None) -> Summary:
+    """Of what one network earned, episode by episode, between the bounds of a single reward, if it has any."""
+    if not bounds:
+        return summary(rewards)
+    low, high = drawn_of_many(rewards, bounds).interval
+    sd = float(np.std(rewards, ddof=1)) if len(rewards) > 1 else math.nan
+    return Summary(float(np.mean(rewards)), sd, float(low), float(high))
 
 
 def window(same: Sequence[Scored], name: str) -> Summary:
