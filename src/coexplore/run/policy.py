@@ -7,6 +7,7 @@ where they coordinate, or are many and unsure, such a network is another one, an
 """
 
 import functools
+from collections.abc import Iterator
 
 import jax
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from coexplore import network
 from coexplore.network import Actor, Params
 from coexplore.rules.laws import Output
+from coexplore.run.contents import Tensor
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
 from coexplore.units import drive
@@ -34,16 +36,27 @@ class Policy:
         actor = jax.tree.map(np.float32, at_the_end(run.network.actor))
         self.actor, self.params = jax.device_put((actor, params), jax.devices("cpu")[0])
 
-    def drawn(self, s: Floats, key: Key[Array, ""]) -> Array:
+    def drawn(self, s: Floats, key: Key[Array, ""]) -> Tensor:
         """All from one key, as the network draws a batch."""
-        return _drawn(self.actor, self.params, s, key)
+        return np.asarray(_drawn(self.actor, self.params, s, key))
 
-    def decided(self, s: Floats) -> Array:
-        return _decided(self.actor, self.params, s)
+    def decided(self, s: Floats) -> Tensor:
+        """Of many observations a part at a time, the last one filled up: so there is one program for all of them."""
+        if len(s) <= AT_ONCE:
+            return np.asarray(_decided(self.actor, self.params, s))
+        parts = [_decided(self.actor, self.params, part) for part in in_parts(s)]
+        return np.concatenate(parts)[: len(s)]
 
-    def drawn_each(self, s: Floats, key: Key[Array, ""], episode: Ints, t: Ints) -> Array:
+    def drawn_each(self, s: Floats, key: Key[Array, ""], episode: Ints, t: Ints) -> Tensor:
         """From keys that depend on nothing but the episode and its step."""
-        return _drawn_each(self.actor, self.params, s, key, episode, t)
+        return np.asarray(_drawn_each(self.actor, self.params, s, key, episode, t))
+
+
+def in_parts(rows: Tensor) -> Iterator[Tensor]:
+    """AT_ONCE of them at a time; the last part is filled up with its last row."""
+    for i in range(0, len(rows), AT_ONCE):
+        part = rows[i : i + AT_ONCE]
+        yield np.concatenate([part, np.repeat(part[-1:], AT_ONCE - len(part), axis=0)])
 
 
 def output(actor: Actor) -> Output:
@@ -69,9 +82,7 @@ def _drawn(actor: Actor, params: Params, s: Float[Array, "B D"], key: Key[Array,
 
 @functools.partial(jax.jit, compiler_options=OPTIONS)
 def _decided(actor: Actor, params: Params, s: Float[Array, "B D"]) -> Array:
-    one = functools.partial(expected, actor, params)
-    few = s.shape[0] <= AT_ONCE
-    return output(actor).decided(jax.vmap(one)(s) if few else jax.lax.map(one, s, batch_size=AT_ONCE))
+    return output(actor).decided(jax.vmap(functools.partial(expected, actor, params))(s))
 
 
 @functools.partial(jax.jit, compiler_options=OPTIONS)

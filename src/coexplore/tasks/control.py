@@ -89,6 +89,17 @@ def make(env: str) -> Any:
         raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}") from None
 
 
+def is_environment(thing: object) -> bool:
+    """Whether it is an environment that somebody has made."""
+    import gymnasium
+
+    return isinstance(thing, gymnasium.Env)
+
+
+def name_of(instance: Any) -> str:
+    return instance.spec.id if instance.spec else type(instance.unwrapped).__name__
+
+
 @functools.cache
 def spaces(env: str) -> Spaces:
     instance = make(env)
