@@ -32,8 +32,10 @@ class Parser(argparse.ArgumentParser):
         about = "train on a Ray cluster: ray (RAY_ADDRESS, or one started here), ray://HOST:PORT or HOST:PORT"
         self.add_argument("--cluster", metavar="ADDRESS", help=about)
 
-    def reading(self) -> None:
-        self.add_argument("--store", default=STORE, help=f"a folder with runs, or a pack; {STORE} if not given")
+    def reading(self, store: str = "--store") -> None:
+        """`store`: how it is given, as a flag or by its place."""
+        placed: dict[str, Any] = {} if store.startswith("-") else {"nargs": "?"}
+        self.add_argument(store, **placed, default=STORE, help=f"a folder with runs, or a pack; {STORE} if not given")
         self.add_argument("--select", default="", metavar="FLAG=VALUE,…", help="only these, as rule=boltzmann,units=64")
         self.add_argument("--seeds", metavar=SEEDS, help="only seeds 0 to COUNT − 1, or FIRST to LAST")
 
