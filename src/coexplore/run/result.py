@@ -182,7 +182,7 @@ class Result:
 
     def act(
         self, observations: ArrayLike, key: int | Key[Array, ""] | None = None, *, deterministic: bool = False
-    ) -> Tensor:
+    ) -> Tensor | np.int32:
         """An action for each observation [B, D], or for one [D]: a whole number, or a row of numbers.
 
         It is drawn with `key`, a JAX key or a seed; or the most probable one (`deterministic`, see policy.py).
