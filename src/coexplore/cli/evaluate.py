@@ -4,18 +4,13 @@ import json
 import sys
 from typing import Any
 
-from rich.table import Table
-
 from coexplore.cli.parser import Parser
 from coexplore.cli.results import chosen_results
-from coexplore.cli.tables import MOST_ROWS, console, null
-from coexplore.run import Result, by_setting, labels
+from coexplore.cli.tables import console, evaluation_table, null
+from coexplore.run import Result
 from coexplore.run.evaluation import EPISODES, SEED, Evaluation
 from coexplore.run.kinds import TaskName
-from coexplore.stats.estimates import summary
 from coexplore.store import StoreError
-
-Evaluations = dict[Result, Evaluation]
 
 
 def evaluate_command(words: list[str]) -> int:
@@ -37,7 +32,7 @@ def evaluate_command(words: list[str]) -> int:
     if options["json"]:
         print(json.dumps({"runs": [_described(*pair) for pair in found.items()]}, allow_nan=False))
     else:
-        console().print(_table(found))
+        console().print(evaluation_table(found))
     return 0
 
 
@@ -50,23 +45,6 @@ def _parser() -> Parser:
     parser.add_argument("--deterministic", action="store_true", help="the most probable action instead of a drawn one")
     parser.add_argument("--json", action="store_true", help="print one JSON object, with each run by itself")
     return parser
-
-
-def _table(found: Evaluations) -> Table:
-    """A line for each setting."""
-    settings = by_setting(found)
-    table = Table(title="reward: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
-    for heading in ("setting", "seeds", "episodes", "reward"):
-        table.add_column(heading, justify="left" if heading in ("setting", "reward") else "right")
-    shown = list(settings)[:MOST_ROWS]
-    for label, same in zip(labels(shown), (settings[each] for each in shown), strict=True):
-        each = [found[result] for result in same]
-        bounds = same[0].setting.task.reward_range
-        reward = each[0].summary if len(same) == 1 else summary([one.mean for one in each], bounds)
-        table.add_row(label, str(len(same)), str(len(each[0].rewards)), str(reward))
-    if len(settings) > MOST_ROWS:
-        table.caption = f"… and {len(settings) - MOST_ROWS} settings more: --select narrows, --json has them all"
-    return table
 
 
 def _described(result: Result, found: Evaluation) -> dict[str, Any]:

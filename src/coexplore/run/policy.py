@@ -3,7 +3,7 @@
 `drawn` acts as in training. `decided` takes the most probable action (of actions that are numbers, their mean): the
 output's probabilities are averaged over DRAWS draws of the hidden layers, the same ones for every observation, so that
 an observation has one action whatever stands beside it. Hidden units are not rounded to what is likeliest for each:
-where they coordinate, or are many and unsure, such a network is another one, and often a worse one.
+what each does most often is not what they do together, and such a network was often worse than the one that draws.
 """
 
 import functools
