@@ -15,24 +15,23 @@ from coexplore.store import StoreError
 
 def evaluate_command(words: list[str]) -> int:
     options = _parser().read(words)
-    how = {
-        "task": None if options["task"] is None else TaskName().parse("task", options["task"]),
-        "episodes": options["episodes"],
-        "seed": SEED.parse("seed", options["seed"]),
-        "deterministic": options["deterministic"],
-    }
+    task = None if options["task"] is None else TaskName().parse("task", options["task"])
+    seed = int(SEED.parse("seed", options["seed"]))
     chosen = chosen_results(options)
     able = [result for result in chosen if result.params is not None]
     if not able:
         why = chosen[0].run.task.missing or "a pack keeps those of one seed per setting, and none where scores will do"
         raise StoreError(f"params: none of the {len(chosen)} runs has its parameters here: {why}")
-    found = {result: result.evaluate(**how) for result in able}
+    found = {
+        result: result.evaluate(task, options["episodes"], seed, deterministic=options["deterministic"])
+        for result in able
+    }
     if len(able) < len(chosen):
         print(f"coexplore: {len(chosen) - len(able)} of {len(chosen)} runs have no parameters here", file=sys.stderr)
     if options["json"]:
         print(json.dumps({"runs": [_described(*pair) for pair in found.items()]}, allow_nan=False))
     else:
-        console().print(evaluation_table(found))
+        console().print(evaluation_table(found, task))
     return 0
 
 

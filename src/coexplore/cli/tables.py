@@ -12,6 +12,7 @@ from coexplore.run import Result, by_setting, command, labels
 from coexplore.run.evaluation import Evaluation
 from coexplore.stats.estimates import SHARE, summary, window
 from coexplore.study import Tuned
+from coexplore.tasks.base import Task
 
 MOST_ROWS = 100
 
@@ -50,8 +51,8 @@ def candidate_table(tuned: Tuned) -> Table:
     return table
 
 
-def evaluation_table(found: dict[Result, Evaluation]) -> Table:
-    """A line for each setting."""
+def evaluation_table(found: dict[Result, Evaluation], task: Task | None) -> Table:
+    """A line for each setting; `task` is what they were evaluated on, if not their own."""
     settings = by_setting(found)
     table = Table(title="reward: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
     for heading in ("setting", "seeds", "episodes", "reward"):
@@ -59,7 +60,7 @@ def evaluation_table(found: dict[Result, Evaluation]) -> Table:
     shown = list(settings)[:MOST_ROWS]
     for label, same in zip(labels(shown), (settings[each] for each in shown), strict=True):
         each = [found[result] for result in same]
-        over_seeds = summary([one.mean for one in each], same[0].setting.task.reward_range)
+        over_seeds = summary([one.mean for one in each], (task or same[0].setting.task).reward_range)
         reward = each[0].summary if len(same) == 1 else over_seeds
         table.add_row(label, str(len(same)), str(len(each[0].rewards)), str(reward))
     if len(settings) > MOST_ROWS:
