@@ -21,7 +21,7 @@ from coexplore.cli import results
 from coexplore.study import Interrupted
 
 SHORTER = {
-    "README.md": [("48_000", "1_600"), ("48000", "1600")],
+    "README.md": [("48_000", "1_600"), ("48000", "1600"), ("reproduce tuned ", "reproduce tuned --scale quick ")],
     "docs/networks.md": [("rebuild_numpy.py", "rebuild_numpy.py --episodes 200")],
     "docs/cluster.md": [
         ("exec coexplore", "coexplore"),
@@ -29,7 +29,13 @@ SHORTER = {
         ("$SLURM_ARRAY_TASK_ID", "1"),
         ("/shared/", "shared/"),
     ],
-    "docs/tuning.md": [("48_000", "1_600"), ("range(5, 25)", "range(1, 3)"), ("range(5)", "range(1)")],
+    "docs/tuning.md": [
+        ("48_000", "1_600"),
+        ("range(5, 25)", "range(1, 3)"),
+        ("range(5)", "range(1)"),
+        ("reproduce tuned  ", "reproduce tuned --scale quick "),
+        ("scaling depth", "scaling depth --scale quick"),
+    ],
 }
 BEGUN = {  # by what a command begins with
     "README.md": ["reproduce", "tune", "beyond", "train unbiased-weight-max", "train recurrent", "train map-prop"],
