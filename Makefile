@@ -49,6 +49,7 @@ newest: .venv-newest/ready
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/act.py
 	$(BIN)/python benchmarks/cuda_speed.py
 	$(BIN)/python benchmarks/control_speed.py
 	$(BIN)/python benchmarks/study.py

@@ -15,10 +15,10 @@ import numpy as np
 from coexplore.paper.claims import verdicts
 from coexplore.paper.evidence import many_seeds, passed_over
 from coexplore.paper.figures import FIGURES, runs
-from coexplore.results.bounded import drawn
-from coexplore.results.stats import summary
 from coexplore.results.tables import markdown
 from coexplore.run import Result
+from coexplore.stats.bounded import drawn
+from coexplore.stats.estimates import summary
 from coexplore.store import load, pack
 
 RANGE = (0.0, 1.0)

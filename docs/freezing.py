@@ -11,9 +11,9 @@ from pathlib import Path
 from coexplore import Backprop, Boltzmann, Recurrent, Reinforce, Run, StraightThrough, grid, load, train
 from coexplore.paper.figures import C
 from coexplore.results import plots
-from coexplore.results.stats import SHARE, summary, window
 from coexplore.results.tables import markdown, with_interval
 from coexplore.run import by_setting
+from coexplore.stats.estimates import SHARE, summary, window
 from coexplore.store import pack, write
 
 BASES = {"Algorithm 2, c = 0.5": Recurrent(0.5), "Algorithm 2": Recurrent(), "REINFORCE": Reinforce()}

@@ -20,9 +20,9 @@ from coexplore.paper.figures import FIGURES, NS, C, runs
 from coexplore.paper.measures import first, reward
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import from_json, judge, table
-from coexplore.results.stats import kendall, level
 from coexplore.run import change, grid
-from coexplore.run.result import Held, Scores
+from coexplore.run.contents import Held, Scores
+from coexplore.stats.estimates import kendall, level
 
 NOTHING = Params((), None)
 CLAIM = {one.id: one for one in CLAIMS}

@@ -1,4 +1,4 @@
-"""The pages and the example do what they say."""
+"""The pages have what they should, and the examples do what they say. (Blocks are run by test_pages.py.)"""
 
 import json
 import re
@@ -18,24 +18,11 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_every_rule_has_a_page_whose_example_runs(name, capsys):
+def test_every_rule_has_a_page_with_an_example(name):
     page = (ROOT / "docs" / "rules" / f"{name}.md").read_text()
     for heading in ("**Idea.**", "**Exact.**", "**Local.**", "**When it fails.**", "ΔW"):
         assert heading in page
-    (block,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    exec(compile(block, f"{name}.md", "exec"), {})
-    assert -1 <= float(capsys.readouterr().out) <= 1
-
-
-def test_the_example_of_tuning_tunes(tmp_path, monkeypatch, capsys):
-    """A shorter one: its settings, fewer seeds and episodes."""
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tuning.md").read_text(), re.S)
-    for long, short in (("48_000", "1_600"), ("range(5, 25)", "range(1, 3)"), ("range(5)", "range(1)")):
-        assert long in block
-        block = block.replace(long, short)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(block, "tuning.md", "exec"), {})
-    assert re.fullmatch(r"6 0\.0\d+ .* \[.*\]\n", capsys.readouterr().out)
+    assert len(re.findall(r"```python\n(.*?)```", page, re.S)) == 1
 
 
 def blocks(page, language):

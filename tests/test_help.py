@@ -40,7 +40,7 @@ def test_help_on_a_rule_has_the_value_of_every_flag_as_a_run_has_it(rule, help_o
 def test_every_flag_with_a_value_says_what_happens_without_it(command, help_of):
     """And every command has a parser from which shells learn its words."""
     told = help_of(command)
-    assert {name for name, value in told.items() if not value} <= {"json", "serve", "curves"}
+    assert {name for name, value in told.items() if not value} <= {"json", "serve", "curves", "deterministic"}
     parser = getattr(importlib.import_module(f"coexplore.cli.{COMMANDS[command]}"), f"{command}_parser")()
     known = {flag.lstrip("-") for action, _ in parser.offers for flag in action.option_strings}
     assert set(told) <= known

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -23,25 +22,6 @@ def ran(words, folder, **env):
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=PLAIN | env, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_the_training_block_trains_prints_and_plots(tmp_path):
-    (block,) = (text for text in PYTHON if "train(grid(" in text)
-    lines = ran([sys.executable, "-c", block], tmp_path).splitlines()
-    assert len(lines) == 10
-    assert (tmp_path / "coupling.png").stat().st_size > 10_000
-
-
-def test_the_command_line_does_the_same_as_the_block(tmp_path, here, monkeypatch):
-    (line,) = re.findall(r"^\.venv/bin/coexplore (.*)$", README, re.M)
-    monkeypatch.chdir(tmp_path)
-    assert "boltzmann coupling=0.25" in here(*shlex.split(line)).stdout
-    assert (tmp_path / "coupling" / "curves.png").exists()
-
-
-def test_the_environment_block_runs(tmp_path):
-    (block,) = (text for text in PYTHON if "gymnasium" in text)
-    ran([sys.executable, "-W", "error", "-c", block], tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from coexplore.network import Params
 from coexplore.paper.figures import runs
 from coexplore.report import html
 from coexplore.report.data import report
-from coexplore.results.stats import difference, level
+from coexplore.stats.estimates import difference, level
 from coexplore.store import pack, read
 from coexplore.store.encoding import encoded
 from coexplore.store.sealed import seal

@@ -8,9 +8,9 @@ import scipy.stats
 
 from coexplore import Boltzmann, Reinforce, Result, Run, grid, plot
 from coexplore.network import Params
-from coexplore.results.bounded import drawn, weights
-from coexplore.results.stats import Student, combination, difference, holm, kendall, level, student, summary
 from coexplore.run import by_setting
+from coexplore.stats.bounded import drawn, weights
+from coexplore.stats.estimates import Student, combination, difference, holm, kendall, level, student, summary
 
 
 def test_a_summary_is_students_interval():

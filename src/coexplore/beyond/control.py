@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from coexplore.results.choosing import ranked
-from coexplore.results.stats import Summary, window
 from coexplore.results.tables import counted, markdown, with_spread
 from coexplore.rules import OURS, Boltzmann, Recurrent, Rule
 from coexplore.run import PRESETS, Result, Run, by_setting, change, grid
 from coexplore.settings import Linear
+from coexplore.stats.estimates import Summary, window
 from coexplore.tasks.control import Control
 
 NEGATIVE_PHASE = Boltzmann(steps=10, centring="both")

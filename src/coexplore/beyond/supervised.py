@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from coexplore.results.choosing import ranked
-from coexplore.results.stats import SHARE, Summary, summary, window
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import OURS
 from coexplore.run import Result, Run, by_setting, grid
+from coexplore.stats.estimates import SHARE, Summary, summary, window
 from coexplore.tasks.supervised import Boolean, Digits, Labelled
 
 RATES = [0.001, 0.005, 0.02]

@@ -21,6 +21,7 @@ HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …] 
        coexplore beyond [digits | parity …]                      every rule on tasks with labels: tables and pictures
        coexplore claims                                          the verdicts, from runs that are done
        coexplore runs [list | pack FILE | prune]                 look after the runs of a store, or export them
+       coexplore evaluate [STORE]                                what trained networks earn, on their task or another
        coexplore plot FILE                                       a picture of any runs of a store
        coexplore report [--serve]                                all of it as one page, or served while a study runs
        coexplore list                                            rules, tasks, engines and figures
@@ -38,6 +39,7 @@ COMMANDS = {
     "claims": "reproduce",
     "beyond": "beyond",
     "runs": "runs",
+    "evaluate": "evaluate",
     "plot": "runs",
     "report": "report",
     "list": "list",

@@ -66,8 +66,10 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--out", metavar="DIR", help=about)
         self.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
 
-    def reading(self) -> None:
-        self.add_argument("--store", default=STORE, metavar="DIR", help="a folder with runs, or a pack")
+    def reading(self, store: str = "--store") -> None:
+        """`store`: how it is given, as a flag or by its place."""
+        placed: dict[str, Any] = {} if store.startswith("-") else {"nargs": "?"}
+        self.add_argument(store, **placed, default=STORE, metavar="DIR", help="a folder with runs, or a pack")
         about = "only these, as rule=boltzmann,units=64 [all]"
         self.add_argument("--select", default="", metavar="FLAG=VALUE,…", help=about)
         self.add_argument("--seeds", metavar=SEEDS, help="only seeds 0 to COUNT − 1, or FIRST to LAST [all]")

@@ -8,9 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from coexplore.results.listing import lines
-from coexplore.results.stats import summary
-from coexplore.run import Result, command, labels
+from coexplore.run import Result, by_setting, command, labels
+from coexplore.run.evaluation import Evaluation
+from coexplore.stats.estimates import summary
 from coexplore.study import Tuned
+from coexplore.tasks.base import Task
 
 MOST_ROWS = 100
 
@@ -42,6 +44,23 @@ def candidate_table(tuned: Tuned) -> Table:
         table.add_row(label, str(tuned.scores[run]))
     if tuned.tried > MOST_ROWS:
         table.caption = f"… and {tuned.tried - MOST_ROWS} settings more: --json has them all"
+    return table
+
+
+def evaluation_table(found: dict[Result, Evaluation], task: Task | None) -> Table:
+    """A line for each setting; `task` is what they were evaluated on, if not their own."""
+    settings = by_setting(found)
+    table = Table(title="reward: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
+    for heading in ("setting", "seeds", "episodes", "reward"):
+        table.add_column(heading, justify="left" if heading in ("setting", "reward") else "right")
+    shown = list(settings)[:MOST_ROWS]
+    for label, same in zip(labels(shown), (settings[each] for each in shown), strict=True):
+        each = [found[result] for result in same]
+        over_seeds = summary([one.mean for one in each], (task or same[0].setting.task).reward_range)
+        reward = each[0].summary if len(same) == 1 else over_seeds
+        table.add_row(label, str(len(same)), str(len(each[0].rewards)), str(reward))
+    if len(settings) > MOST_ROWS:
+        table.caption = f"… and {len(settings) - MOST_ROWS} settings more: --select narrows, --json has them all"
     return table
 
 

@@ -15,8 +15,8 @@ from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULE
 from coexplore.paper.measures import Measure, fall, fall_or_frozen, first, last, learned, quarter, within_budget
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import MARGIN, Claim, Part, Verdict, above, below, between, claim, judge, similar
-from coexplore.results.stats import Estimate
 from coexplore.run import Result
+from coexplore.stats.estimates import Estimate
 
 
 def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from coexplore.paper.figures import ALG_1, FIGURES, Figure, resized, signed
 from coexplore.paper.measures import Measure, reward
-from coexplore.results.stats import Estimate, difference, kendall, level
 from coexplore.run import Result, Run, labels
+from coexplore.stats.estimates import Estimate, difference, kendall, level
 
 FEW, RESAMPLES = 5, 10_000  # the paper's seeds; how often so many of ours are drawn
 

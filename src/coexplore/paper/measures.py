@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coexplore.results.bounded import Bounds
 from coexplore.run import Result, Run
+from coexplore.stats.bounded import Bounds
 from coexplore.tasks.base import Task
 
 STRETCHES, POINTS = 20, 200

@@ -8,9 +8,9 @@ from coexplore.paper.evidence import Evidence, Found, NotRun, found
 from coexplore.paper.figures import SCALES, Figure, heading
 from coexplore.paper.measures import draws
 from coexplore.results import plots
-from coexplore.results.stats import Summary
-from coexplore.results.stats import window as summary
 from coexplore.run import Result
+from coexplore.stats.estimates import Summary
+from coexplore.stats.estimates import window as summary
 
 WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figures import SCALES, Figure, heading
-from coexplore.results.stats import window
 from coexplore.results.tables import markdown, with_interval
 from coexplore.run import Result
+from coexplore.stats.estimates import window
 
 WORDS = {"first": "first quarter", "last": "last quarter", "reward": "all episodes"}
 

@@ -15,8 +15,8 @@ from coexplore.paper.figures import ALG_1, FIGURES, SCALES
 from coexplore.paper.measures import Measure, first, last, reward
 from coexplore.paper.tunings import TUNINGS, Place, Searches, Tuning
 from coexplore.results.choosing import ranked
-from coexplore.results.stats import Estimate, combination
 from coexplore.run import Result, Run
+from coexplore.stats.estimates import Estimate, combination
 from coexplore.study.search import Outcome, Trials, outcome
 
 BATCH = ALG_1.batch

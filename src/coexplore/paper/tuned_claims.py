@@ -16,8 +16,8 @@ from coexplore.paper.figures import SCALES
 from coexplore.paper.tuned import Comparison, slope
 from coexplore.paper.tunings import KINDS, KNOWN, LARGE_RULES, TUNINGS
 from coexplore.paper.verdict import MARGIN, Part, Verdict, above, claim, judge
-from coexplore.results.stats import Estimate
 from coexplore.run import Result
+from coexplore.stats.estimates import Estimate
 from coexplore.study.search import Trials
 
 LOCAL = ("REINFORCE", "Algorithm 1", "Algorithm 2")

@@ -8,7 +8,7 @@ from coexplore.paper.pictures import WINDOWS
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tunings import Tuning
 from coexplore.results import plots
-from coexplore.results.stats import Summary, window
+from coexplore.stats.estimates import Summary, window
 
 Levels = dict[str, dict[float | int, Summary]]
 

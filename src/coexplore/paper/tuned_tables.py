@@ -12,11 +12,11 @@ from coexplore.paper.tables import WORDS
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tunings import Place, Tuning
 from coexplore.results.choosing import ranked
-from coexplore.results.stats import Estimate, summary, window
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import Boltzmann, Recurrent
 from coexplore.run import Run
 from coexplore.settings import schedule
+from coexplore.stats.estimates import Estimate, summary, window
 
 COUPLED = ("Algorithm 1", "Algorithm 2")
 UNIT = "REINFORCE"  # whose whole training is the budget of the others

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from coexplore.paper.evidence import Contest, Evidence, NotRun
 from coexplore.paper.figures import SCALES
-from coexplore.results.stats import Estimate, holm
 from coexplore.results.tables import markdown
+from coexplore.stats.estimates import Estimate, holm
 
 MARGIN = 0.03  # reward that counts as "similar", "almost no" or "slightly"
 

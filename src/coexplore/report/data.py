@@ -16,8 +16,8 @@ from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside
 from coexplore.report.settings import Settings, short
 from coexplore.results.palette import RULES, SPARE
-from coexplore.results.stats import student
 from coexplore.run import Result, bins
+from coexplore.stats.estimates import student
 from coexplore.store import StoreError
 from coexplore.tasks.multiplexer import Multiplexer
 

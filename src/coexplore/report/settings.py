@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.paper.measures import draws
-from coexplore.results.bounded import Bounds, drawn
 from coexplore.results.palette import both_names
-from coexplore.results.stats import student, window
 from coexplore.run import Result, Run, by_setting, command, flat, labels, thinned
+from coexplore.stats.bounded import Bounds, drawn
+from coexplore.stats.estimates import student, window
 
 DIGITS = 4
 WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page calls them, and a Result

@@ -7,9 +7,9 @@ from typing import NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
-from coexplore.results.bounded import Bounds
-from coexplore.results.stats import SHARE
 from coexplore.run import Result, by_setting, labels
+from coexplore.stats.bounded import Bounds
+from coexplore.stats.estimates import SHARE
 
 WHAT = "reward, mean ± sd over seeds"
 SCORES = {"first": "first quarter", "last": "last quarter", "accuracy": "held-out accuracy"}

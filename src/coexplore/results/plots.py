@@ -15,9 +15,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from coexplore.results.palette import DASHES, HATCHES, MARKERS, SHORT, Look, both_names, legend, looks
-from coexplore.results.stats import Summary
 from coexplore.run import Result, by_setting, labels, thinned
 from coexplore.settings import refusal
+from coexplore.stats.estimates import Summary
 
 LOOK: Any = {
     "axes.spines.top": False,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coexplore.results.stats import Summary
+from coexplore.stats.estimates import Summary
 
 
 def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -84,6 +84,14 @@ class Output(Law):
     def action(self, h: Float[Array, "B N"]) -> Array:
         """A, from what the units drew: whole numbers [B] where it is a choice, else numbers [B, N]."""
 
+    @abstractmethod
+    def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        """E[H]: of choices the probabilities of all but the first."""
+
+    @abstractmethod
+    def decided(self, mean: Float[Array, "B N"]) -> Array:
+        """The most probable A where E[H] is this, or its mean where it is numbers."""
+
 
 class Bernoulli(Output):
     binary: ClassVar[bool] = True
@@ -105,6 +113,12 @@ class Bernoulli(Output):
     def action(self, h: Float[Array, "B N"]) -> Int[Array, " B"]:
         return chosen(h)
 
+    def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        return units.probability(d)
+
+    def decided(self, mean: Float[Array, "B N"]) -> Int[Array, " B"]:
+        return most_probable(mean)
+
 
 class Softmax(Output):
     """H has one bit per action but the first; with two actions it is a Bernoulli unit."""
@@ -118,7 +132,7 @@ class Softmax(Output):
 
     def probabilities(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
         """Of every action but the first."""
-        return jax.nn.softmax(_with_first(d / self.temperature), axis=1)[:, 1:]
+        return jax.nn.softmax(_first_at_0(d / self.temperature), axis=1)[:, 1:]
 
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         p = self.probabilities(drive(params, x))
@@ -128,7 +142,7 @@ class Softmax(Output):
 
     def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
         logits = d / self.temperature
-        return (activity.h * logits).sum(axis=1) - jax.nn.logsumexp(_with_first(logits), axis=1)
+        return (activity.h * logits).sum(axis=1) - jax.nn.logsumexp(_first_at_0(logits), axis=1)
 
     def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
         return delta * (h - self.probabilities(d)) / self.temperature
@@ -136,9 +150,15 @@ class Softmax(Output):
     def action(self, h: Float[Array, "B N"]) -> Int[Array, " B"]:
         return chosen(h)
 
+    def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        return self.probabilities(d)
+
+    def decided(self, mean: Float[Array, "B N"]) -> Int[Array, " B"]:
+        return most_probable(mean)
+
     def likeliest(self, d: Float[Array, "B N"]) -> Int[Array, " B"]:
         """The most probable action."""
-        return jnp.argmax(_with_first(d), axis=1)
+        return jnp.argmax(_first_at_0(d), axis=1)
 
 
 class Gaussian(Output):
@@ -160,6 +180,12 @@ class Gaussian(Output):
     def action(self, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
         return h
 
+    def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        return d
+
+    def decided(self, mean: Float[Array, "B N"]) -> Float[Array, "B N"]:
+        return mean
+
 
 def noisy(mu: Float[Array, "B N"], variance: Scalar, key: Key[Array, ""]) -> Activity:
     """H ~ Normal(μ, v)."""
@@ -172,5 +198,14 @@ def chosen(h: Float[Array, "B N"]) -> Int[Array, " B"]:
     return h.astype(jnp.int32) @ jnp.arange(1, h.shape[1] + 1, dtype=jnp.int32)
 
 
-def _with_first(logits: Float[Array, "B N"]) -> Float[Array, "B N+1"]:
+def with_first(p: Float[Array, "B N"]) -> Float[Array, "B N+1"]:
+    """The probabilities of all choices, from those of all but the first."""
+    return jnp.concatenate([1 - p.sum(axis=1, keepdims=True), p], axis=1)
+
+
+def most_probable(p: Float[Array, "B N"]) -> Int[Array, " B"]:
+    return jnp.argmax(with_first(p), axis=1)
+
+
+def _first_at_0(logits: Float[Array, "B N"]) -> Float[Array, "B N+1"]:
     return jnp.pad(logits, ((0, 0), (1, 0)))

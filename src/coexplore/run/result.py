@@ -1,74 +1,25 @@
 """Result: what a finished run leaves behind."""
 
-import abc
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 from numpy.typing import ArrayLike, NDArray
 
-from coexplore import network
 from coexplore.network import Params
 from coexplore.run.accuracy import accuracy
-from coexplore.run.curve import bin_sizes
-from coexplore.run.frozen import frozen
+from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tensors, score
+from coexplore.run.evaluation import Evaluation, How, evaluated
+from coexplore.run.policy import Policy
 from coexplore.run.repeat import command
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal
 from coexplore.tasks.supervised import Labelled
 
-Tensor = NDArray[Any]  # type: ignore[explicit-any]  # of any shape and type
-Tensors = dict[str, Tensor]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Held:
-    """The arrays of a result, in memory."""
-
-    curve: NDArray[np.float32]
-    params: Params | None
-    snapshots: Tensors
-
-    def read(self) -> "Held":
-        return self
-
-
-@runtime_checkable
-class Contents(Protocol):
-    """The arrays of a result, in memory or wherever they are read from when somebody asks for them."""
-
-    def read(self) -> Held: ...
-
-
-class Scores(NamedTuple):
-    """What a run came to, without its arrays."""
-
-    reward: float
-    first: float
-    last: float
-    frozen: bool
-    accuracy: float | None  # as the last snapshot has it, if it has
-
-
-class Listed(abc.ABC):
-    """Contents of a result that is known from a list of many: more is worked out when somebody asks for it."""
-
-    __slots__ = ()
-
-    @abc.abstractmethod
-    def run(self) -> Run: ...
-    @abc.abstractmethod
-    def provenance(self) -> dict[str, Json]: ...
-    @abc.abstractmethod
-    def scores(self) -> Scores: ...
-    @abc.abstractmethod
-    def read(self) -> Held: ...
+__all__ = ["Result", "Tensor", "Tensors", "by_setting"]
 
 
 class Result:
@@ -238,28 +189,47 @@ class Result:
             return self.scores.accuracy
         return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
 
-    def act(self, states: ArrayLike, key: int | Key[Array, ""]) -> Tensor:
-        """An action for each observation [B, D]: a whole number, or a row of numbers; `key` is a JAX key or a seed."""
-        s = jnp.asarray(np.asarray(states, dtype=np.float32))
-        if s.ndim != 2 or s.shape[1] != self.run.task.size:
-            raise refusal("states", list(s.shape), f"observations of shape [batch, {self.run.task.size}]")
-        if self.params is None:
-            raise refusal("params", None, "a result with parameters; this pack kept those of another seed")
+    def act(
+        self, observations: ArrayLike, key: int | Key[Array, ""] | None = None, *, deterministic: bool = False
+    ) -> Tensor | np.int32:
+        """An action for each observation [B, D], or for one [D]: a whole number, or a row of numbers.
+
+        It is drawn with `key`, a JAX key or a seed; or the most probable one (`deterministic`, see policy.py).
+        Compiled at the first call for each B."""
+        s, D = np.asarray(observations, dtype=np.float32), self.run.task.size
+        if s.ndim not in (1, 2) or s.shape[-1] != D:
+            raise refusal("observations", list(s.shape), f"observations of shape [{D}] or [batch, {D}]")
+        if key is None and not deterministic:
+            raise refusal("key", key, "a seed or a JAX key to draw with, or deterministic=True")
         if isinstance(key, int):
             key = jax.random.key(key)
-        net = at_the_end(self.run.network)
-        activities = network.act(net.actor, jax.tree.map(jnp.asarray, self.params), s, key)
-        return np.asarray(network.action(net, activities))
+        policy, rows = self._policy, np.atleast_2d(s)
+        actions = policy.decided(rows) if deterministic or key is None else policy.drawn(rows, key)
+        return actions[0] if s.ndim == 1 else actions
 
+    def evaluate(
+        self,
+        task: object = None,
+        episodes: int | None = None,
+        seed: int = 0,
+        *,
+        deterministic: bool = False,
+        held_out: bool = True,
+    ) -> Evaluation:
+        """What the network earns now: the mean over episodes and its 95 % interval; nothing is learned.
 
-def score(run: Run, held: Held) -> Scores:
-    curve, snapshots = held.curve, held.snapshots
-    weights = bin_sizes(run.updates).reshape(len(curve), -1).sum(axis=1)  # a packed curve has fewer points
-    quarter = max(1, len(curve) // 4)
-    first, last = float(np.mean(curve[:quarter])), float(np.mean(curve[-quarter:]))
-    froze = frozen(run, last, snapshots, held.params)
-    seen = float(snapshots["accuracy"][-1]) if "accuracy" in snapshots else None
-    return Scores(float(np.average(curve, weights=weights)), first, last, froze, seen)
+        `task` is the run's own if not given, or another that fits it, an environment, or the name of either. Where
+        inputs are held out it is these, each once, unless `held_out` is False; else 1000 states, or 100 episodes of an
+        environment, if `episodes` does not say how many. Actions are as `act` has them."""
+        return evaluated(self.run, self._policy, task, How(episodes, seed, deterministic, held_out))
+
+    @functools.cached_property
+    def _policy(self) -> Policy:
+        if self.params is None and self.run.task.missing:
+            raise FieldError(self.run.task.missing)
+        if self.params is None:
+            raise refusal("params", None, "a result with parameters; this pack kept those of another seed")
+        return Policy(self.run, self.params)
 
 
 def by_setting(results: Iterable[Result]) -> dict[Run, list[Result]]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from coexplore import engines, rules
 from coexplore.network import Params
-from coexplore.run.result import Held, Result, Tensors, score
+from coexplore.run.contents import Held, score
+from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
 from coexplore.store.sealed import SUFFIX, StoreError, unseal, unsealed

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coexplore.run.result import Held, Listed, Result, Scores, Tensor, Tensors
+from coexplore.run.contents import Held, Listed, Scores
+from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
 from coexplore.store.encoding import Stored, run_of

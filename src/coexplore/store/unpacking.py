@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from coexplore.run import bins
+from coexplore.run.contents import Held, Scores
 from coexplore.run.frozen import FIRING, frozen
-from coexplore.run.result import Held, Result, Scores, Tensors
+from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
 from coexplore.store.encoding import CURVE, decoded, run_of, without_prefix

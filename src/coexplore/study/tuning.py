@@ -6,9 +6,9 @@ from pathlib import Path
 
 from coexplore.results.choosing import MEASURES, ranked
 from coexplore.results.listing import Results
-from coexplore.results.stats import Summary, summary
 from coexplore.run import Run, command
 from coexplore.settings import refusal
+from coexplore.stats.estimates import Summary, summary
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
 from coexplore.study.snapshots import MOMENTS
 from coexplore.study.studies import Study, listed, study

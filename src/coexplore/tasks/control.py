@@ -9,6 +9,7 @@ import functools
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coexplore.rules.laws import Gaussian, Output, Softmax
 from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
@@ -88,19 +89,63 @@ def make(env: str) -> Any:
         raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}") from None
 
 
+def is_environment(thing: object) -> bool:
+    """Whether it is an environment that somebody has made."""
+    import gymnasium
+
+    return isinstance(thing, gymnasium.Env)
+
+
+def name_of(instance: Any) -> str:
+    return instance.spec.id if instance.spec else type(instance.unwrapped).__name__
+
+
 @functools.cache
 def spaces(env: str) -> Spaces:
-    from gymnasium.spaces import Box, Discrete, flatdim
-
     instance = make(env)
     try:
-        seen, acts = instance.observation_space, instance.action_space
-        if not seen.is_np_flattenable:
-            raise refusal("env", env, f"observations that are numbers of a fixed count, not {seen}")
-        if isinstance(acts, Discrete) and acts.n > 1:
-            return Spaces(flatdim(seen), int(acts.n), 0)
-        if isinstance(acts, Box) and np.issubdtype(acts.dtype, np.floating):
-            return Spaces(flatdim(seen), None, flatdim(acts))
-        raise refusal("env", env, f"actions that are choices or numbers, not {acts}")
+        return spaces_of(env, instance)
     finally:
         instance.close()
+
+
+def spaces_of(env: str, instance: Any) -> Spaces:
+    """Of an environment of this name."""
+    from gymnasium.spaces import Box, Discrete, flatdim
+
+    seen, acts = instance.observation_space, instance.action_space
+    if not seen.is_np_flattenable:
+        raise refusal("env", env, f"observations that are numbers of a fixed count, not {seen}")
+    if isinstance(acts, Discrete) and acts.n > 1:
+        return Spaces(flatdim(seen), int(acts.n), 0)
+    if isinstance(acts, Box) and np.issubdtype(acts.dtype, np.floating):
+        return Spaces(flatdim(seen), None, flatdim(acts))
+    raise refusal("env", env, f"actions that are choices or numbers, not {acts}")
+
+
+class Flat:
+    """An environment: numbers in, numbers out."""
+
+    def __init__(self, env: Any) -> None:
+        from gymnasium.spaces import Box, Discrete, flatten
+
+        self.env, seen, acts = env, env.observation_space, env.action_space
+        self.flat: Any = np.ravel if isinstance(seen, Box) else functools.partial(flatten, seen)
+        if isinstance(seen, Box) and len(seen.shape) == 1:
+            self.flat = np.asarray  # it is flat
+        self.counted = isinstance(acts, Discrete)
+        self.first = int(acts.start) if self.counted else 0
+        self.acts, self.kind = acts, acts.dtype.type
+
+    def begin(self, seed: int) -> NDArray[Any]:
+        return self.flat(self.env.reset(seed=seed)[0])
+
+    def take(self, action: Any) -> tuple[NDArray[Any], float, bool, bool]:
+        o, r, terminated, truncated, _ = self.env.step(self.taken(action))
+        return self.flat(o), float(r), bool(terminated), bool(truncated and not terminated)
+
+    def taken(self, action: Any) -> Any:
+        """The network's action as the environment wants it: numbers are kept within its limits."""
+        if self.counted:
+            return self.kind(self.first + action)  # as the space itself samples: a Python int is checked slower
+        return np.clip(action.reshape(self.acts.shape), self.acts.low, self.acts.high).astype(self.acts.dtype)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from coexplore.run.curve import bin_sizes, bins
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
-from coexplore.tasks.control import Control, make, spaces
+from coexplore.tasks.control import Control, Flat, make
 
 
 def control(run: Run) -> Control:
@@ -26,40 +26,24 @@ def mean_returns(run: Run, sums: Tensor) -> NDArray[np.float64]:
     return sums / (bin_sizes(run.updates) * run.batch)
 
 
-class World:
-    """One environment: numbers in, numbers out."""
+class World(Flat):
+    """One environment of a run."""
 
     def __init__(self, run: Run, place: int) -> None:
-        from gymnasium.spaces import Box, flatten
-
-        self.env, self.run, self.place, self.episode = make(control(run).env), run, place, 0
-        seen, acts = self.env.observation_space, self.env.action_space
-        self.flat: Any = np.ravel if isinstance(seen, Box) else functools.partial(flatten, seen)
-        if isinstance(seen, Box) and len(seen.shape) == 1:
-            self.flat = np.asarray  # it is flat
-        self.counted = spaces(control(run).env).choices is not None
-        self.first = int(acts.start) if self.counted else 0
-        self.acts, self.kind = acts, acts.dtype.type
+        super().__init__(make(control(run).env))
+        self.run, self.place, self.episode = run, place, 0
 
     def reset(self) -> Tensor:
         seed = np.random.SeedSequence((self.run.seed, self.place, self.episode)).generate_state(1)[0]
-        o, _ = self.env.reset(seed=int(seed))
         self.actions: list[Any] = []
         self.total = 0.0
-        return self.flat(o)
+        return self.begin(int(seed))
 
     def step(self, action: Any) -> tuple[Tensor, float, bool, bool]:
         self.actions.append(action)
-        o, r, terminated, truncated, _ = self.env.step(self.taken(action))
-        r = float(r)
-        self.total += r
-        return self.flat(o), r, bool(terminated), bool(truncated and not terminated)
-
-    def taken(self, action: Any) -> Any:
-        """The network's action as the environment wants it: numbers are kept within its limits."""
-        if self.counted:
-            return self.kind(self.first + action)  # as the space itself samples: a Python int is checked slower
-        return np.clip(action.reshape(self.acts.shape), self.acts.low, self.acts.high).astype(self.acts.dtype)
+        seen = self.take(action)
+        self.total += seen[1]
+        return seen
 
 
 def answer_size(run: Run) -> int:

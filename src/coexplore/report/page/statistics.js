@@ -1,4 +1,4 @@
-// The same formulas as results/stats.py and bounded.py have; a test holds them to its numbers.
+// The same formulas as stats/ has; a test holds them to its numbers.
 
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 const variance = (values) => values.reduce((sum, x) => sum + (x - mean(values)) ** 2, 0) / (values.length - 1);

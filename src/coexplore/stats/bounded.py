@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DRAWS = 9999
+CELLS = 256
 STRIDES = (1, 6181)  # of two groups; near the golden section of the draws, and without a common divisor
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float]
@@ -60,6 +61,25 @@ def drawn(values: Floats, bounds: Bounds, group: int = 0, every: int = 1) -> Dra
     inside, last = x @ D[:-1], D[-1]
     low, high = np.minimum(bounds[0], x[..., :1]), np.maximum(bounds[1], x[..., -1:])
     return Drawn(inside + last * low, inside + last * high)
+
+
+def drawn_of_many(values: Floats, bounds: Bounds) -> Drawn:
+    """Of as many values as one likes: equal ones share a weight, and are made equal by moving each to the next of CELLS
+    places between the bounds, down for m_low and up for m_high. Of values that are one of two this is
+    Clopper's and Pearson's interval."""
+    low, high = min(bounds[0], values.min()), max(bounds[1], values.max())
+    places = np.linspace(low, high, CELLS + 1)
+    down = np.searchsorted(places, values, "right") - 1
+    up = np.searchsorted(places, values, "left")
+    rng = np.random.default_rng(0)
+    return Drawn(_weighed(places, down, low, rng), _weighed(places, up, high, rng))
+
+
+def _weighed(places: Floats, at: NDArray[np.int64], bound: float, rng: np.random.Generator) -> Floats:
+    """Draws of Σ D_i x_i + D_(n+1) bound, for values at these places: k that are equal have the weight Gamma(k)."""
+    where, counts = np.unique(at, return_counts=True)
+    shares, rest = rng.standard_gamma(counts, (DRAWS, len(where))), rng.standard_exponential(DRAWS)
+    return (shares @ places[where] + rest * bound) / (shares.sum(axis=1) + rest)
 
 
 @functools.lru_cache(maxsize=8)  # 16 MB each with 200 seeds; the sizes in use are few

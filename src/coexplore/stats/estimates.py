@@ -1,4 +1,5 @@
-"""Statistics over seeds: the seed is the unit of replication, so every value here is one run's.
+"""Statistics over seeds: the seed is the unit of replication, so every value here is one run's. (But where a network is
+judged by itself: there it is one episode's, see `over_episodes`.)
 
 Intervals are at 95 %, and p-values come from the same law. Where the values have bounds, as rewards have, that is
 Gaffke's (bounded.py); where nobody knows any, as for returns, Student's and Welch's.
@@ -9,18 +10,25 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.results.bounded import Bounds, Drawn, drawn, seeds_for
-from coexplore.run import Result
+from coexplore.stats.bounded import Bounds, Drawn, drawn, drawn_of_many, seeds_for
 
 Values = Sequence[float | int] | NDArray[np.floating]
 
 LEVEL = 0.95
 SHARE: Bounds = (0.0, 1.0)  # of shares, accuracy among them
+
+
+@runtime_checkable
+class Scored(Protocol):
+    """A result: something of a setting, whose scores have names."""
+
+    @property
+    def setting(self) -> Any: ...
 
 
 class Summary(NamedTuple):
@@ -96,7 +104,16 @@ def summary(values: Values, bounds: Bounds | None = None) -> Summary:
     return Summary(mean.effect, sd, mean.low, mean.high)
 
 
-def window(same: Sequence[Result], name: str) -> Summary:
+def over_episodes(rewards: NDArray[np.float64], bounds: Bounds | None) -> Summary:
+    """Of what one network earned, episode by episode, between the bounds of a single reward, if it has any."""
+    if not bounds:
+        return summary(rewards)
+    low, high = drawn_of_many(rewards, bounds).interval
+    sd = float(np.std(rewards, ddof=1)) if len(rewards) > 1 else math.nan
+    return Summary(float(np.mean(rewards)), sd, float(low), float(high))
+
+
+def window(same: Sequence[Scored], name: str) -> Summary:
     """Of the reward over `first`, `last` or all (`reward`) of the episodes, of runs of one setting."""
     return summary([getattr(result, name) for result in same], same[0].setting.task.reward_range)
 

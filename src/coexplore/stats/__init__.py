@@ -1,0 +1,1 @@
+"""Means with their intervals, from numbers alone."""
