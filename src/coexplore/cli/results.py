@@ -8,7 +8,7 @@ from coexplore import engines, rules
 from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, Run, select
 from coexplore.store import StoreError, read
-from coexplore.study import ClusterError, Interrupted, Study, study
+from coexplore.study import ClusterError, Interrupted, Study, failure_lines, study
 
 
 def chosen_results(options: dict[str, Any]) -> list[Result]:
@@ -48,7 +48,7 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
     except ClusterError as error:
         print(f"coexplore: {error}", file=sys.stderr)
         sys.exit(1)
-    for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
+    for line in (*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures))):
         print(f"coexplore: {line}", file=sys.stderr)
     if not of_a_search and (advice := _frozen(done.results)):
         print(f"coexplore: {advice}", file=sys.stderr)

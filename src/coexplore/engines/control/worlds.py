@@ -5,15 +5,20 @@ episodes under way, and plays them again.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coexplore.engines.base import Fault, said
 from coexplore.run.curve import bin_sizes, bins
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
-from coexplore.tasks.control import Control, make, spaces
+from coexplore.tasks.control import Control, make, spaces, strange
+
+TRIAL = 20  # steps in which an environment that is somebody's own is looked at
+_tried: set[str] = set()
 
 
 def control(run: Run) -> Control:
@@ -76,12 +81,20 @@ class Worlds:
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
         self.anneal = control(run).anneal  # read in every step, and a task's fields are slow to read
+        self.flat, self.watched = answers.reshape(-1), strange(control(run).env)
+        self.zeros = np.zeros_like(self.flat)  # 0 times a number is 0, and times anything else it is not
         D = run.task.size
         self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
         if saved is None:
-            self.start[:] = [world.reset() for world in self.worlds]
+            self.start[:] = self._first()
         else:
             self._replay(saved)
+
+    def _first(self) -> list[Tensor]:
+        try:
+            return [world.reset() for world in self.worlds]
+        except Exception as error:
+            raise Fault(f"environment {control(self.run).env!r}: reset raises {said(error)}", self.run) from error
 
     @property
     def progress(self) -> float:
@@ -98,6 +111,15 @@ class Worlds:
 
     def step(self, actions: Tensor) -> None:
         """Take the actions; where an episode ends, begin the next."""
+        try:
+            self._step(actions)
+        except Exception as error:
+            raise Fault(f"environment {control(self.run).env!r}: it raises {said(error)}", self.run) from error
+        if self.watched and not math.isfinite(self.flat.dot(self.zeros)):
+            what = "a reward" if not np.all(np.isfinite(self.rest)) else "an observation"
+            raise Fault(f"environment {control(self.run).env!r}: {what} is not finite, in step {self.steps}", self.run)
+
+    def _step(self, actions: Tensor) -> None:
         taken = actions if actions.ndim > 1 else actions.tolist()  # choices: faster one by one as Python's own numbers
         for b, world in enumerate(self.worlds):
             if self.finished:
@@ -139,6 +161,46 @@ class Worlds:
                 raise RuntimeError(
                     f"{control(self.run).env} did not repeat itself; remove the checkpoint to start anew"
                 )
+
+
+def try_out(run: Run) -> None:
+    """Raise a Fault where an environment of somebody's own is not what it should be."""
+    env = control(run).env
+    if env not in _tried and strange(env):
+        try:
+            _try_out(World(run, 0), env, run.task.size)
+            replayable(env)
+            _tried.add(env)
+        except Fault:
+            raise
+        except Exception as error:
+            raise Fault(f"environment {env!r}: it raises {said(error)}") from error
+
+
+def _try_out(world: World, env: str, size: int) -> None:
+    def check(what: str, fits: bool, found: object, wanted: str) -> None:
+        if not fits:
+            raise Fault(f"environment {env!r}: {what} gives {found!r}, and should give {wanted}"[:200])
+
+    def check_seen(what: str, o: Any) -> None:
+        flat = np.asarray(world.flat(o))
+        shape = f"{size} number{'s' * (size > 1)}, not an array of shape {list(flat.shape)}"
+        check(what, flat.shape == (size,), o, f"observations of {shape}")
+        check(what, bool(np.all(np.isfinite(flat))), o, "observations that are finite")
+
+    world.env.action_space.seed(0)
+    over = True
+    for _ in range(TRIAL):
+        if over:
+            first = world.env.reset(seed=0)
+            check("reset", isinstance(first, tuple) and len(first) == 2, first, "an observation and a dictionary")
+            check_seen("reset", first[0])
+        told = world.env.step(world.env.action_space.sample())
+        parts = "observation, reward, terminated, truncated and a dictionary"
+        check("step", isinstance(told, tuple) and len(told) == 5, told, parts)
+        check_seen("step", told[0])
+        check("step", math.isfinite(float(told[1])), told[1], "a reward that is finite")
+        over = bool(told[2]) or bool(told[3])
 
 
 @functools.cache
