@@ -127,7 +127,9 @@ def _update(run: Run, key: Any) -> Any:
         return acted(worked_out(watched, jnp.float32(0)), params, jnp.zeros(run.task.size), key)
     from coexplore.engines.xla import ADAM, update
 
-    watched.task.answer(watched.task.sample(run.batch, key))  # an update need not ask for it
+    state = watched.task.sample(run.batch, key)
+    watched.task.observe(state)
+    watched.task.answer(state)  # for which no update need ask
     return update(watched, key, jnp.float32(0), params, ADAM.init(params))
 
 

@@ -167,7 +167,8 @@ class WatchedTask(OneStep):
 
     def answer(self, state: Any) -> Any:
         a = called(self.who, "answer", self.inner.answer, state)
-        check_shape(self.who, "what answer gives", a, (self.B,), *(() if self.graded else ((self.B, self.outputs),)))
+        action = jax.eval_shape(self.output.action, jnp.zeros((self.B, self.outputs)))
+        check_shape(self.who, "what answer gives", a, action.shape)
         if self.graded and not jnp.issubdtype(jnp.result_type(a), jnp.integer):
             raise Fault(f"{self.who}: what answer gives is {jnp.result_type(a)}, and should be whole numbers")
         return a

@@ -21,19 +21,18 @@ def check_named(kind: str, part: Rule | Task) -> None:
         if not isinstance(value := asked(kind, part, name), str):
             raise refusal(f"{type(part).__name__}.{name}", value, "a text")
     for name in ("batch", "episodes") if kind == "task" else ():
-        if asked(kind, part, name) is None:  # what else it may not be, the Run will see
-            raise refusal(f"{type(part).__name__}.{name}", None, "a whole number")
+        asked(kind, part, name)  # what they may be, the Run will see
 
 
 def asked(kind: str, part: Rule | Task, name: str) -> Json:
-    """What a part says, None if it says nothing; what somebody else's property raises is told in a line."""
+    """What a part says of itself; if it cannot, a line tells why."""
     try:
-        return getattr(part, name, None)
+        return getattr(part, name)
     except FieldError:
         raise
     except Exception as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FieldError(f"{kind}: {name} of {type(part).__name__} raises {why}") from error
+        raise FieldError(f"{kind}: {type(part).__name__} does not say its {name}: {why}") from error
 
 
 def describe_named(part: Rule | Task) -> dict[str, Json]:

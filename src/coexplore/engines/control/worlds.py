@@ -180,7 +180,9 @@ def try_out(run: Run) -> None:
 def _try_out(world: World, env: str, size: int) -> None:
     def check(what: str, fits: bool, found: object, wanted: str) -> None:
         if not fits:
-            raise Fault(f"environment {env!r}: {what} gives {found!r}, and should give {wanted}"[:200])
+            shown = " ".join(repr(found).split())
+            shown = f"{shown[:60]}…" if len(shown) > 60 else shown
+            raise Fault(f"environment {env!r}: {what} gives {shown}, and should give {wanted}")
 
     def check_seen(what: str, o: Any) -> None:
         flat = np.asarray(world.flat(o))
