@@ -88,6 +88,7 @@ def _parser(command: str, flags: Flags, names: list[str], specs: Names, first: b
     )
     parser.add_argument("--out", metavar="DIR", help="write the picture, numbers in JSON and the trained networks here")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--tensorboard", metavar="DIR", help="write event files here while runs train")
     return parser
 
 

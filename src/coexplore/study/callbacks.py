@@ -74,7 +74,7 @@ def checked_callback(callback: object, cluster: str | None) -> None:
     if not callable(callback):
         raise refusal("callback", callback, "a function of one argument, a Moment")
     if cluster is not None:
-        raise refusal("cluster", cluster, "None where there is a callback: it is called on the machine that trains")
+        raise refusal("cluster", cluster, "none to a training with a callback, which is called where runs are trained")
 
 
 class Caller:

@@ -10,8 +10,8 @@ import datetime
 import functools
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from coexplore import __version__
@@ -39,12 +39,15 @@ class Failure(NamedTuple):
         return f"{command(self.run) or self.run.digest[:12]} --engine {self.engine}: {self.reason}"
 
 
-def failure_lines(failures: Iterable[Failure]) -> list[str]:
+def failure_lines(failures: Sequence[Failure]) -> list[str]:
     """A line for each, but one for all seeds of a setting that failed alike."""
-    alike: dict[tuple[Run, str, str], list[Failure]] = {}
+    alike = Counter((failure.run.setting, failure.engine, failure.reason) for failure in failures)
+    lines: dict[tuple[Run, str, str], str] = {}
     for failure in failures:
-        alike.setdefault((failure.run.setting, failure.engine, failure.reason), []).append(failure)
-    return [f"{same[0]}{f' (and {len(same) - 1} more seeds)' if len(same) > 1 else ''}" for same in alike.values()]
+        others = alike[failure.run.setting, failure.engine, failure.reason] - 1
+        more = f" (and {others} more seed{'s' * (others > 1)})" if others else ""
+        lines.setdefault((failure.run.setting, failure.engine, failure.reason), f"{failure}{more}")
+    return list(lines.values())
 
 
 class Room:
