@@ -95,7 +95,6 @@ def an_environment(**broken):
 
 ERRORS = {
     "ValueError: out\nof order": "ValueError: out",
-    "KeyError: 'w'": "KeyError: 'w'",
     "NotImplementedError": "NotImplementedError",
     "ZeroDivisionError: by zero": "ZeroDivisionError: by zero",
     "SystemExit: 3": "SystemExit: 3",

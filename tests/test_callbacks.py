@@ -125,6 +125,19 @@ def test_what_a_callback_raises_ends_the_training_and_nothing_is_lost(tmp_path):
     assert same(train(runs[1], "cpu", progress=False, store=tmp_path)[0], train(runs[1], "cpu", progress=False)[0])
 
 
+def test_a_callback_that_has_raised_is_not_called_again():
+    called = []
+
+    def callback(moment):
+        called.append(moment)
+        raise LookupError("at once") from ValueError("why")
+
+    with pytest.raises(LookupError, match="at once") as raised:
+        train(grid(TINY, seed=range(8)), "cpu", progress=False, threads=4, callback=callback)
+    assert len(called) == 1
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
 @pytest.mark.parametrize(
     ("given", "line"),
     [

@@ -24,7 +24,7 @@ from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.tasks.supervised import Boolean, Digits
 
 TRUSTED = (Multiplexer, Digits, Boolean, Control)
-_known: dict[Any, str | None] = {}  # what came of a trial, by the shape of what was tried
+_sound: set[Any] = set()  # the shapes of what was tried and found good
 
 
 def foreign(run: Run) -> bool:
@@ -45,11 +45,14 @@ def fault(run: Run) -> str | None:
             return None
         _check_task(run)
         shape = jax.tree.structure(program(run)), run.hidden, run.batch
-        if shape not in _known:
-            _known[shape] = _traced(run)
-        return _known[shape]
+        if shape not in _sound:
+            _try_out(run)
+            _sound.add(shape)
     except Fault as found:
         return str(found)
+    except Exception as error:
+        return f"{', '.join((*dict.fromkeys(rule_names(run)), task_name(run)))}: an update raises {said(error)}"
+    return None
 
 
 def home(run: Run) -> str:
@@ -106,21 +109,15 @@ def _try_law(who: str, law: Law, B: int, D: int, N: int, key: Any) -> Any:
     return params
 
 
-def _traced(run: Run) -> str | None:
+def _try_out(run: Run) -> None:
     """One update, of which only the shapes are worked out."""
-    try:
-        _check_laws(run)
-        jax.eval_shape(functools.partial(_update, run), jax.random.key(0))
-    except Fault as found:
-        return str(found)
-    except Exception as error:
-        return f"{', '.join((*dict.fromkeys(rule_names(run)), task_name(run)))}: an update raises {said(error)}"
-    return None
+    _check_laws(run)
+    jax.eval_shape(functools.partial(_update, run), program(run), jax.random.key(0))
 
 
-def _update(run: Run, key: Any) -> Any:
+def _update(run: Run, numbers: Program, key: Any) -> Any:
     """As the engine will do it, everybody watched."""
-    watched, params = _watched(run), run.init()
+    watched, params = _watched(run, numbers), run.init()
     if isinstance(run.task, Control):
         from coexplore.engines.control.agent import acted
 
@@ -133,8 +130,8 @@ def _update(run: Run, key: Any) -> Any:
     return update(watched, key, jnp.float32(0), params, ADAM.init(params))
 
 
-def _watched(run: Run) -> Program:
-    numbers = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), program(run))
+def _watched(run: Run, numbers: Program) -> Program:
+    numbers = jax.tree.map(lambda x: x if x.ndim else x.astype(jnp.float32), numbers)
     net = numbers.network
     pairs = zip(net.rules, rule_names(run), strict=True)
     rules = tuple(WatchedRule(inner=rule, who=who, centring=rule.centring) for rule, who in pairs)

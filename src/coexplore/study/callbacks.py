@@ -82,6 +82,7 @@ class Caller:
 
     def __init__(self, callback: Callback, count: int) -> None:
         self.callback, self.count, self.lock = callback, count, threading.Lock()
+        self.over = False  # it has raised, and is not called again
 
     def call(self, group: Group[State]) -> list[int]:
         """For every run that is still in the group, if it has come to a moment; the places of those to stop."""
@@ -90,8 +91,9 @@ class Caller:
         every = functools.cache(group.params)  # one copy serves all runs of the group
         with self.lock:
             try:
-                return [i for i in group.here if self._stops(group, i, every)]
+                return [] if self.over else [i for i in group.here if self._stops(group, i, every)]
             except Exception as error:
+                self.over = True
                 raise Raised(error) from None
 
     def _stops(self, group: Group[State], i: int, every: Callable[[], list[Params]]) -> bool:

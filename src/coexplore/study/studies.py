@@ -109,12 +109,15 @@ def _train_left(work: Work, runs: Sequence[Run], faults: dict[Run, str], train: 
     for run, why in faults.items():
         if run not in kept:
             work.fail(run, home(run), why)
+    error = None
     try:
         train([run for run in runs if run not in kept and run not in faults])
     except KeyboardInterrupt:
         raise Interrupted(list(work.finished.values())) from None
     except Raised as raised:
-        raise raised.error from None
+        error = raised.error
+    if error:  # as it was, without how it came here
+        raise error
 
 
 def _done(runs: list[Run], work: Work, folder: Store | None, seconds: float) -> Study:

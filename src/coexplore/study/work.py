@@ -115,7 +115,8 @@ class Work:
                 kept = self.take_finished(mine)  # another process may have finished them a moment ago
                 trained = self._train_all(engine, [run for run in mine if run not in kept], started.close)
             for group, seconds in trained:
-                self._guard(engine, group.runs, functools.partial(self._keep_all, group, seconds))
+                left = [group.runs[i] for i in group.here]
+                self._guard(engine, left, functools.partial(self._keep_all, group, seconds))
         return [run for run in runs if run not in mine]
 
     def _locked(self, run: Run, engine: Engine[State], locks: contextlib.ExitStack) -> bool:
@@ -152,11 +153,13 @@ class Work:
         try:
             work()
         except Exception as error:
-            failed = [error.run] if isinstance(error, Fault) and error.run else runs
+            over = {failure.run for failure in self.failures} | {stopped.run for stopped in self.stopped}
+            left = [run for run in runs if run not in over]
+            failed = [error.run] if isinstance(error, Fault) and error.run else left
             line = str(error) if isinstance(error, Fault) else f"{type(error).__name__}: {error}"
             for run in failed:
                 self.fail(run, engine.name, " ".join(line.split())[:300])
-            return [run for run in runs if run not in failed]
+            return [run for run in left if run not in failed]
         return []
 
     def fail(self, run: Run, engine: str, reason: str) -> None:

@@ -94,7 +94,7 @@ class Worlds:
         try:
             return [world.reset() for world in self.worlds]
         except Exception as error:
-            raise Fault(f"environment {control(self.run).env!r}: reset raises {said(error)}", self.run) from error
+            raise self.fault(f"reset raises {said(error)}") from error
 
     @property
     def progress(self) -> float:
@@ -111,15 +111,6 @@ class Worlds:
 
     def step(self, actions: Tensor) -> None:
         """Take the actions; where an episode ends, begin the next."""
-        try:
-            self._step(actions)
-        except Exception as error:
-            raise Fault(f"environment {control(self.run).env!r}: it raises {said(error)}", self.run) from error
-        if self.watched and not math.isfinite(self.flat.dot(self.zeros)):
-            what = "a reward" if not np.all(np.isfinite(self.rest)) else "an observation"
-            raise Fault(f"environment {control(self.run).env!r}: {what} is not finite, in step {self.steps}", self.run)
-
-    def _step(self, actions: Tensor) -> None:
         taken = actions if actions.ndim > 1 else actions.tolist()  # choices: faster one by one as Python's own numbers
         for b, world in enumerate(self.worlds):
             if self.finished:
@@ -133,6 +124,13 @@ class Worlds:
                 self.start[b] = world.reset()
             rest = self.rest[b]
             rest[0], rest[1], rest[2], rest[3] = r, terminated, truncated, self.progress
+        if self.watched and not math.isfinite(self.flat.dot(self.zeros)):
+            what = "an observation" if np.all(np.isfinite(self.rest)) else "a reward"
+            raise self.fault(f"{what} is not finite, in step {self.steps}")
+
+    def fault(self, what: str) -> Fault:
+        """Which concerns no other run."""
+        return Fault(f"environment {control(self.run).env!r}: {what}", self.run)
 
     def _ended(self, total: float) -> None:
         self.sums[self.updates * len(self.sums) // self.run.updates] += total
