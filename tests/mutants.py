@@ -271,7 +271,7 @@ ENVIRONMENTS = [
     ({"reset": lambda good: (good[0][:2], {})}, "3 numbers, not an array of shape [2]"),
     ({"reset": lambda good: (good[0] * np.nan, {})}, "observations that are finite"),
     ({"reset": raising("ValueError: no start")}, "it raises ValueError: no start"),
-    ({"step": lambda good: good[:4]}, "should give observation, reward, terminated, truncated and a dictionary"),
+    ({"step": lambda good: good[:4]}, "should give an observation, a reward, terminated, truncated and a dictionary"),
     ({"step": lambda good: (good[0][:1], *good[1:])}, "3 numbers, not an array of shape [1]"),
     ({"step": lambda good: (good[0], None, *good[2:])}, "it raises TypeError: float() argument"),
     ({"step": lambda good: (good[0], np.inf, *good[2:])}, "step gives inf, and should give a reward that is finite"),

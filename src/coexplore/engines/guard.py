@@ -36,7 +36,7 @@ def fault(run: Run) -> str | None:
     """What is wrong with the rules or the task of a run, in one line; None if nothing is, or if all of it is ours."""
     try:
         if isinstance(run.task, Control):
-            from coexplore.engines.control.worlds import try_out  # Gymnasium is not everybody's
+            from coexplore.engines.control.trial import try_out  # Gymnasium is not everybody's
 
             if run.task.missing:  # which whoever chooses an engine will tell
                 return None

@@ -17,9 +17,6 @@ from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.tasks.control import Control, make, spaces, strange
 
-TRIAL = 20  # steps in which an environment that is somebody's own is looked at
-_tried: set[str] = set()
-
 
 def control(run: Run) -> Control:
     assert isinstance(run.task, Control)
@@ -159,48 +156,6 @@ class Worlds:
                 raise RuntimeError(
                     f"{control(self.run).env} did not repeat itself; remove the checkpoint to start anew"
                 )
-
-
-def try_out(run: Run) -> None:
-    """Raise a Fault where an environment of somebody's own is not what it should be."""
-    env = control(run).env
-    if env not in _tried and strange(env):
-        try:
-            _try_out(World(run, 0), env, run.task.size)
-            replayable(env)
-            _tried.add(env)
-        except Fault:
-            raise
-        except Exception as error:
-            raise Fault(f"environment {env!r}: it raises {said(error)}") from error
-
-
-def _try_out(world: World, env: str, size: int) -> None:
-    def check(what: str, fits: bool, found: object, wanted: str) -> None:
-        if not fits:
-            shown = " ".join(repr(found).split())
-            shown = f"{shown[:60]}…" if len(shown) > 60 else shown
-            raise Fault(f"environment {env!r}: {what} gives {shown}, and should give {wanted}")
-
-    def check_seen(what: str, o: Any) -> None:
-        flat = np.asarray(world.flat(o))
-        shape = f"{size} number{'s' * (size > 1)}, not an array of shape {list(flat.shape)}"
-        check(what, flat.shape == (size,), o, f"observations of {shape}")
-        check(what, bool(np.all(np.isfinite(flat))), o, "observations that are finite")
-
-    world.env.action_space.seed(0)
-    over = True
-    for _ in range(TRIAL):
-        if over:
-            first = world.env.reset(seed=0)
-            check("reset", isinstance(first, tuple) and len(first) == 2, first, "an observation and a dictionary")
-            check_seen("reset", first[0])
-        told = world.env.step(world.env.action_space.sample())
-        parts = "observation, reward, terminated, truncated and a dictionary"
-        check("step", isinstance(told, tuple) and len(told) == 5, told, parts)
-        check_seen("step", told[0])
-        check("step", math.isfinite(float(told[1])), told[1], "a reward that is finite")
-        over = bool(told[2]) or bool(told[3])
 
 
 @functools.cache
