@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from coexplore import engines, rules
+from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, Run, select
 from coexplore.store import StoreError, read
@@ -46,7 +47,7 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
         message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
         print(f"coexplore: {message}", file=sys.stderr)
         return None
-    except ClusterError as error:
+    except (ClusterError, OSError) as error:  # … a disk that is full, for one
         print(f"coexplore: {error}", file=sys.stderr)
         sys.exit(1)
     for line in (*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures))):
@@ -57,7 +58,7 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
 
 
 def _callback(options: dict[str, Any]) -> TensorBoard | None:
-    return TensorBoard(options["tensorboard"]) if options.get("tensorboard") else None
+    return TensorBoard(folder("tensorboard", options["tensorboard"])) if options.get("tensorboard") else None
 
 
 def _frozen(results: list[Result]) -> str | None:
