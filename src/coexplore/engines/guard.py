@@ -35,11 +35,11 @@ def foreign(run: Run) -> bool:
 def fault(run: Run) -> str | None:
     """What is wrong with the rules or the task of a run, in one line; None if nothing is, or if all of it is ours."""
     try:
+        if called(task_name(run), "missing", lambda: run.task.missing):  # which whoever chooses an engine will tell
+            return None
         if isinstance(run.task, Control):
             from coexplore.engines.control.trial import try_out  # Gymnasium is not everybody's
 
-            if run.task.missing:  # which whoever chooses an engine will tell
-                return None
             try_out(run)
         if not foreign(run):
             return None
