@@ -3,7 +3,6 @@
 import json
 import re
 import runpy
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -29,19 +28,7 @@ def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S)
 
 
-def test_the_page_on_tables_makes_them(tmp_path, monkeypatch, capsys, here):
-    monkeypatch.chdir(tmp_path)
-    (block,) = blocks("tables.md", "python")
-    names = {}
-    exec(compile(block, "tables.md", "exec"), names)
-    assert "9 runs (cpu), 0 of them frozen" in capsys.readouterr().out
-    assert (len(names["runs"]), len(names["curves"])) == (9, 9 * 1000)
-    assert len(names["curves"].merge(names["runs"], on=["digest", "engine"])) == 9000
-    (block,) = blocks("tables.md", "sh")
-    for line in block.splitlines():
-        done = here(*shlex.split(line, comments=True)[1:])
-        assert done.returncode == 0, done.stderr
-    assert {"runs.parquet", "curves.csv"} < {path.name for path in tmp_path.iterdir()}
+def test_the_page_on_tables_has_every_column():
     page = (ROOT / "docs" / "tables.md").read_text()
     told = set(re.findall(r"`(\w+)`", page.partition("| column")[2].partition("\n\n")[0]))
     assert told == {"setting", "rule", "task", *OUTCOMES}
@@ -56,6 +43,43 @@ def test_the_page_on_the_shell_explains_flags_and_puts_scripts_where_shells_look
     for folder, words, path in found:
         assert str(Path(path).parent) == folder
         assert "boltzmann" in here(*words.split()).stdout
+
+
+def test_the_page_on_callbacks_does_what_it_says(tmp_path, monkeypatch, capsys, here):
+    monkeypatch.chdir(tmp_path)
+    watching, board = blocks("callbacks.md", "python")
+    exec(compile(watching, "callbacks.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    stopped = {int(line[0]) for line in lines[:-1] if line.split()[1] == "500" and float(line.split()[2]) < 0.1}
+    assert lines[-1] == f"finished: {[seed for seed in range(3) if seed not in stopped]}"
+    exec(compile(board, "callbacks.md", "exec"), {})
+    command, example = blocks("callbacks.md", "sh")
+    assert here(*command.split()[1:]).returncode == 0
+    assert [len(list(folder.iterdir())) for folder in (tmp_path / "tb").iterdir()] == [2, 2]  # the same runs, twice
+    assert example.split() == ["python", "examples/optuna_pruning.py"]
+
+
+def test_the_example_of_optuna_stops_some_runs_and_finishes_others(monkeypatch, capsys):
+    """A shorter one: its settings, fewer episodes and trials."""
+    import optuna
+
+    path = ROOT / "examples" / "optuna_pruning.py"
+    text = path.read_text()
+    for long, short in (
+        ("160_000", "16_000"),
+        ("n_trials=20", "n_trials=12"),
+        ('maximize"', 'maximize", sampler=SEED'),
+    ):
+        assert long in text
+        text = text.replace(long, short)
+    body = text.partition("def objective")[2].partition("if __name__")[0].strip().splitlines()
+    assert len([line for line in body if line.strip()]) <= 15
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    exec(compile(text, str(path), "exec"), {"__name__": "__main__", "SEED": optuna.samplers.RandomSampler(seed=0)})
+    shown = capsys.readouterr().out
+    assert re.search(r"best: reward 0\.\d+ with \{'coupling': ", shown)
+    (stopped,) = re.findall(r"(\d+) of 12 runs were stopped early", shown)
+    assert 0 < int(stopped) < 12
 
 
 @pytest.fixture

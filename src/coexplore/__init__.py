@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from coexplore.settings import number as number
     from coexplore.settings import switch as switch
     from coexplore.store import load as load
+    from coexplore.study import STOP as STOP
+    from coexplore.study import Moment as Moment
     from coexplore.study import Tuned as Tuned
     from coexplore.study import train as train
     from coexplore.study import tune as tune
+    from coexplore.study.tensorboard import TensorBoard as TensorBoard
     from coexplore.tasks.control import Control as Control
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
     from coexplore.tasks.supervised import Boolean as Boolean
@@ -53,6 +56,7 @@ _HOMES = {
     "Feedback": "rules",
     "Linear": "settings",
     "MapProp": "rules",
+    "Moment": "study",
     "Multiplexer": "tasks.multiplexer",
     "Recurrent": "rules",
     "Reinforce": "rules",
@@ -60,7 +64,9 @@ _HOMES = {
     "Results": "results.listing",
     "Rule": "rules",
     "Run": "run",
+    "STOP": "study",
     "StraightThrough": "rules",
+    "TensorBoard": "study.tensorboard",
     "Tuned": "study",
     "UnbiasedWeightMax": "rules",
     "WeightMax": "rules",

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from coexplore import engines, rules
+from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, Run, select
 from coexplore.store import StoreError, read
-from coexplore.study import ClusterError, Interrupted, Study, study
+from coexplore.study import ClusterError, Interrupted, Study, failure_lines, study
+from coexplore.study.tensorboard import TensorBoard
 
 
 def chosen_results(options: dict[str, Any]) -> list[Result]:
@@ -39,20 +41,24 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
         _say_what_is_missing()
     try:
         how = {name: options[name] for name in ("engine", "threads", "snapshots", "cluster")}
-        done = study(runs, store=store, **how)
+        done = study(runs, store=store, callback=_callback(options), **how)
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
         message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
         print(f"coexplore: {message}", file=sys.stderr)
         return None
-    except ClusterError as error:
+    except (ClusterError, OSError) as error:  # … a disk that is full, for one
         print(f"coexplore: {error}", file=sys.stderr)
         sys.exit(1)
-    for line in (*done.problems, *(f"failed: {failure}" for failure in done.failures)):
+    for line in (*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures))):
         print(f"coexplore: {line}", file=sys.stderr)
     if not of_a_search and (advice := _frozen(done.results)):
         print(f"coexplore: {advice}", file=sys.stderr)
     return done
+
+
+def _callback(options: dict[str, Any]) -> TensorBoard | None:
+    return TensorBoard(folder("tensorboard", options["tensorboard"])) if options.get("tensorboard") else None
 
 
 def _frozen(results: list[Result]) -> str | None:

@@ -18,7 +18,7 @@ from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.names import Names, settings
 from coexplore.settings import refusal
 from coexplore.store import write
-from coexplore.study import Study
+from coexplore.study import Study, faulty
 from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
@@ -36,8 +36,10 @@ Kinds = tuple[type[Rule], ...]  # the rules of one network: one for all layers, 
 def train_command(words: list[str]) -> int:
     options = read(words)
     runs = described_runs(options)
+    faults = faulty(runs)  # they fail, and the others train
     for run in runs if options["cluster"] is None else ():
-        engines.choose(run, options["engine"])
+        if run not in faults:
+            engines.choose(run, options["engine"])
     out = None if options["out"] is None else folder("out", options["out"])
     store = out if options["store"] is None else folder("store", options["store"])
     done = train_all(runs, options, store)
@@ -101,6 +103,8 @@ def parser(
     flags(made)
     made.training()
     made.keeping()
+    if command == "train":
+        made.add_argument("--tensorboard", metavar="DIR", help="write event files here while runs train [nowhere]")
     return made
 
 

@@ -20,6 +20,23 @@ from coexplore.settings import Json
 NO_GPU = "there is no NVIDIA GPU"  # a reason to be missing that a person who did not ask for one need not be told of
 
 
+class Fault(Exception):
+    """What a rule, a task or an environment of somebody's own did wrong, in one line.
+
+    `run` is the only one of its group that it concerns, if there is one: the others may go on.
+    """
+
+    def __init__(self, line: str, run: Run | None = None) -> None:
+        super().__init__(line)
+        self.run = run
+
+
+def said(error: BaseException) -> str:
+    """What an error says, in one line; JAX's go on for many."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
+
+
 @runtime_checkable
 class State(Protocol):
     """A group of runs under way. It is frozen, and spent once it has been advanced."""

@@ -230,7 +230,7 @@ def _shape(run: Run) -> Any:
     return jax.tree.structure(program(run)), run.hidden, run.updates
 
 
-def _update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
+def update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
     """One update of one run: sample S, draw H and A, observe R, give credit, step."""
     now = worked_out(program, progress)
     state_key, act_key = jax.random.split(key)
@@ -264,7 +264,7 @@ def _update_group(program: Program, keys: Any, U: Any, before: Progress) -> tupl
     t, P = before.t, before.curve.shape[1]
     progress = t.astype(jnp.float32) / jnp.maximum(U - 1, 1).astype(jnp.float32)
     update_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
-    params, moments, draws = jax.vmap(_update, (0, 0, None, 0, 0))(
+    params, moments, draws = jax.vmap(update, (0, 0, None, 0, 0))(
         program, update_keys, progress, before.params, before.moments
     )
     curve = before.curve.at[:, before.bin].add(draws.r.mean(axis=1))

@@ -58,6 +58,25 @@ def find(name: str) -> type[Rule]:
     if not isinstance(found, EntryPoint):
         return found
     try:
-        return found.load()
+        rule = found.load()
     except Exception as error:  # somebody else's code may fail in any way
         raise FieldError(f"rule: {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    if why := unfit(name, rule):
+        raise FieldError(f"rule: {name!r} cannot be used: {why}")
+    return rule
+
+
+def unfit(name: str, rule: object) -> str | None:
+    """Why what a plug-in of this name offers is not a rule with which to begin."""
+    if not (isinstance(rule, type) and issubclass(rule, Rule)):
+        return f"{rule!r} is not a subclass of coexplore.Rule"[:200]
+    for attribute in ("name", "title"):
+        if not isinstance(getattr(rule, attribute, None), str):
+            return f"{rule.__name__} has no {attribute}"
+    if rule.name != name:
+        return f"{rule.__name__} calls itself {rule.name!r}"
+    try:
+        rule.usual()
+    except Exception as error:
+        return " ".join(f"{type(error).__name__}: {error}".split())
+    return None

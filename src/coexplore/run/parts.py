@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
-from coexplore.settings import Json, build, describe, plain_defaults
+from coexplore.settings import FieldError, Json, build, describe, plain_defaults, refusal
 from coexplore.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -13,6 +13,26 @@ else:
     DataclassInstance = object
 
 Part = TypeVar("Part", Rule, Task)
+
+
+def check_named(kind: str, part: Rule | Task) -> None:
+    """What every rule and every task must say of itself."""
+    for name in ("name", "title"):
+        if not isinstance(value := asked(kind, part, name), str):
+            raise refusal(f"{type(part).__name__}.{name}", value, "a text")
+    for name in ("batch", "episodes") if kind == "task" else ():
+        asked(kind, part, name)  # what they may be, the Run will see
+
+
+def asked(kind: str, part: Rule | Task, name: str) -> Json:
+    """What a part says of itself; if it cannot, a line tells why."""
+    try:
+        return getattr(part, name)
+    except FieldError:
+        raise
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FieldError(f"{kind}: {type(part).__name__} does not say its {name}: {why}") from error
 
 
 def describe_named(part: Rule | Task) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from coexplore import network, rules
 from coexplore.critic import Critic
 from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Rule
-from coexplore.run.parts import build_named, describe_named, differing, named
+from coexplore.run.parts import asked, build_named, check_named, describe_named, differing, named
 from coexplore.settings import (
     Choice,
     Count,
@@ -82,6 +82,7 @@ class Run:
     ) -> None:
         put = functools.partial(object.__setattr__, self)
         _check_kinds(task, critic)
+        check_named("task", task)
         put("task", task)
         put("critic", critic)
         episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
@@ -115,9 +116,9 @@ class Run:
             raise refusal("episodes", self.episodes, f"a multiple of the batch, {self.batch}")
         if not isinstance(self.task, OneStep) and not all(rule.centres_reward for rule in self.rules):
             raise refusal("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
-        if self.task.graded and (mix := _led_astray(self.rules)):
+        if asked("task", self.task, "graded") and (mix := _led_astray(self.rules)):
             raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
-        if self.signals == "signed" and not any(rule.law.binary for rule in self.rules):
+        if self.signals == "signed" and not any(asked("rule", rule, "law").binary for rule in self.rules):
             raise refusal("signals", "signed", f"binary: {self.rules[0].name} has no binary units")
         self._check_rates()
 
@@ -251,6 +252,9 @@ def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule 
     for each in layers if isinstance(layers, list | tuple) else [layers]:
         if not isinstance(each, Rule):
             raise refusal("rule", each, "a rule such as Boltzmann()")
+        check_named("rule", each)
+        if type(each) is not (ours := rules.BUILT_IN.get(each.name, type(each))):
+            raise refusal("name", each.name, f"one to {type(each).__name__} that is not {ours.__name__}'s")
     if len(layers) != len(hidden):
         units, names = "-".join(map(str, hidden)), ",".join(each.name for each in layers)
         raise refusal("rule", names, f"one rule per hidden layer, of which {units} has {len(hidden)}")
@@ -267,5 +271,5 @@ def _led_astray(rules: tuple[Rule, ...]) -> str | None:
     for rule in rules:
         if relaxing and rule.surrogate:
             return f"{relaxing.name} under {rule.name}"
-        relaxing = rule if rule.law.relax_steps else relaxing
+        relaxing = rule if asked("rule", rule, "law").relax_steps else relaxing
     return None

@@ -1,9 +1,25 @@
 """Many runs: grouped, in chunks, with progress, checkpoints, snapshots and resume; and searches among settings."""
 
+from coexplore.study.callbacks import STOP, Moment, Stopped
 from coexplore.study.cluster import ClusterError
 from coexplore.study.snapshots import MOMENTS
-from coexplore.study.studies import Interrupted, Study, study, train
+from coexplore.study.studies import Interrupted, Study, faulty, study, train
 from coexplore.study.tuning import Tuned, tune
-from coexplore.study.work import Failure
+from coexplore.study.work import Failure, failure_lines
 
-__all__ = ["MOMENTS", "ClusterError", "Failure", "Interrupted", "Study", "Tuned", "study", "train", "tune"]
+__all__ = [
+    "MOMENTS",
+    "STOP",
+    "ClusterError",
+    "Failure",
+    "Interrupted",
+    "Moment",
+    "Stopped",
+    "Study",
+    "Tuned",
+    "failure_lines",
+    "faulty",
+    "study",
+    "train",
+    "tune",
+]

@@ -8,6 +8,8 @@ from typing import Generic
 import numpy as np
 
 from coexplore.engines.base import Engine, S
+from coexplore.engines.guard import foreign
+from coexplore.network import Params
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.store import Checkpoint
@@ -30,6 +32,9 @@ class Group(Generic[S]):
         self.looked = int(self.before[0]["updates"][-1]) if self.before[0] else -1
         self.moments, self.updates = moments(runs[0].updates, looks), 64
         self.rate = 0.0  # updates per second
+        self.out: dict[int, str] = {}  # places of the runs that go no further, and why: their numbers mean nothing
+        self.watched, self.told = foreign(runs[0]), self.done
+        self.rewards, self.recent = np.full(len(runs), np.nan), np.zeros((2, len(runs)))  # sums, and of how much
 
     @property
     def done(self) -> int:
@@ -52,21 +57,51 @@ class Group(Generic[S]):
 
     def train_chunk(self) -> int:
         """Train for about CHUNK_SECONDS, but not past the next moment; returns how many updates that was."""
-        before, began = self.done, time.perf_counter()
-        most = next(moment for moment in self.moments if moment > before) - before
-        self.state = self.engine.advance(self.state, min(self.updates, most))
-        self.rate = (self.done - before) / max(time.perf_counter() - began, 1e-6)
+        before, start, began = self.state, self.done, time.perf_counter()
+        most = next(moment for moment in self.moments if moment > start) - start
+        self.state = self.engine.advance(before, min(self.updates, most))
+        self.rate = (self.done - start) / max(time.perf_counter() - began, 1e-6)
         self.updates = max(1, min(4 * self.updates, int(self.rate * CHUNK_SECONDS)))
-        return self.done - before
+        known = np.isfinite(self.state.reward)
+        self.recent += np.where(known, [self.state.reward, np.ones(len(known))], 0.0) * max(self.done - start, 1)
+        if self.watched:
+            self._weed(before)
+        return self.done - start
 
-    def save_checkpoint(self, store: Shelf) -> None:
-        """Write down where every run stands."""
+    def _weed(self, before: S) -> None:
+        """Leave out the runs that have lost their numbers."""
+        from coexplore.engines.blame import blame, lost  # which no rule of ours needs
+
+        for i in lost(self.engine, self.state):
+            if i not in self.out:
+                self.out[i] = blame(self.engine, before, self.state, i)
+
+    @property
+    def here(self) -> list[int]:
+        """The places of the runs that are still in it."""
+        return [i for i in range(len(self.runs)) if i not in self.out]
+
+    def moment(self) -> bool:
+        """Whether it has come to a moment that nobody was told of; `rewards` are then those since the one before."""
+        if self.done not in self.moments or self.told == self.done:
+            return False
+        self.told, (sums, weights) = self.done, self.recent
+        self.rewards = np.where(weights > 0, sums / np.maximum(weights, 1), self.rewards)
+        self.recent = np.zeros_like(self.recent)
+        return True
+
+    def params(self) -> list[Params]:
+        return self.engine.params(self.state)
+
+    def save_checkpoint(self, store: Shelf, only: int | None = None) -> None:
+        """Write down where the runs that are still in it stand, or one of them."""
         if self.done:
-            built = self.engine.built()
+            built, saved = self.engine.built(), self.engine.tensors(self.state)
             snapshots = of_each(self.seen, self.before)
-            for run, tensors, seen in zip(self.runs, self.engine.tensors(self.state), snapshots, strict=True):
-                store.save_checkpoint(run, self.engine.name, Checkpoint(tensors, seen), built)
+            for i in self.here if only is None else [only]:
+                store.save_checkpoint(self.runs[i], self.engine.name, Checkpoint(saved[i], snapshots[i]), built)
 
     def results(self) -> list[Result]:
-        finished = zip(self.engine.finish(self.state), of_each(self.seen, self.before), strict=True)
-        return [result.replaced(snapshots=seen) for result, seen in finished]
+        """Of the runs that are still in it."""
+        finished, snapshots = self.engine.finish(self.state), of_each(self.seen, self.before)
+        return [finished[i].replaced(snapshots=snapshots[i]) for i in self.here]

@@ -14,14 +14,16 @@ from typing import NamedTuple, TypeVar
 
 from coexplore import engines
 from coexplore.engines.base import Engine, State
+from coexplore.engines.guard import fault, home
 from coexplore.results.listing import Results
 from coexplore.run import Result, Run
 from coexplore.settings import refusal
 from coexplore.store import Store
+from coexplore.study.callbacks import Callback, Caller, Raised, Stopped, checked_callback
 from coexplore.study.cluster import checked_address, train_on_cluster
 from coexplore.study.progress import Shown, shown
 from coexplore.study.snapshots import MOMENTS
-from coexplore.study.work import Failure, Work
+from coexplore.study.work import Failure, Work, failure_lines
 
 MOST_WAITING = 64  # threads for groups of a GPU
 PATIENCE = 0.5  # seconds between two looks at runs that another process is training
@@ -31,7 +33,8 @@ Trainer = Callable[[Work, Sequence[Run], Store | None, Shown], None]
 
 
 class Study(NamedTuple):
-    """`results` has the runs asked for, in order, but for those in `failures`; `problems` are lines about the store."""
+    """`results` has the runs asked for, in order, but for those in `failures` and those that a callback has `stopped`;
+    `problems` are lines about the store."""
 
     results: list[Result]
     failures: list[Failure]
@@ -39,6 +42,7 @@ class Study(NamedTuple):
     trained: int
     seconds: float
     compile_seconds: float
+    stopped: Sequence[Stopped] = ()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -56,16 +60,20 @@ def train(
     store: str | Path | None = None,
     snapshots: int = MOMENTS,
     cluster: str | None = None,
+    callback: Callback | None = None,
 ) -> Results:
     """Train every run, and return the results in the same order. One thread per core, unless `threads` says otherwise.
 
     With a `store` (a folder), finished runs are read instead of trained, an interrupted training goes on, and
     `snapshots` says how often networks are looked at on the way (0: at the end alone). With a `cluster` ("ray", or the
     address of one) its machines train, at most `threads` groups of runs at a time if that is given.
+
+    A `callback` is called with a `Moment` of each run, `snapshots` times on its way. A run for which it answers STOP
+    trains no further, and has no result; with a store it leaves a checkpoint.
     """
-    done = study(runs, engine, progress, threads, store, snapshots, cluster)
+    done = study(runs, engine, progress, threads, store, snapshots, cluster, callback)
     if done.failures:
-        raise RuntimeError("; ".join(map(str, done.failures)))
+        raise RuntimeError("; ".join(failure_lines(done.failures)))
     return Results(done.results)
 
 
@@ -77,29 +85,55 @@ def study(
     store: str | Path | None = None,
     snapshots: int = MOMENTS,
     cluster: str | None = None,
+    callback: Callback | None = None,
 ) -> Study:
-    runs = listed(runs)
-    began, distinct = time.perf_counter(), list(dict.fromkeys(runs))
-    train_these = _trainer(distinct, engine, threads, cluster)
+    runs, began = listed(runs), time.perf_counter()
+    checked_callback(callback, cluster)
+    distinct = list(dict.fromkeys(runs))
+    faults = faulty(distinct)
+    train_these = _trainer([run for run in distinct if run not in faults], engine, threads, cluster)
     folder = None if store is None else Store(store)
     if folder:
         folder.announce(distinct)
+    caller = Caller(callback, snapshots) if callback else None
     with shown(runs, progress) as show:
-        work = Work(engine, folder, show, threads or _cores(), snapshots if folder else None)
-        kept = work.take_finished(distinct)
-        try:
-            train_these(work, [run for run in distinct if run not in kept], folder, show)
-        except KeyboardInterrupt:
-            raise Interrupted(list(work.finished.values())) from None
+        work = Work(engine, folder, show, threads or _cores(), snapshots if folder else None, caller=caller)
+        _train_left(work, distinct, faults, lambda left: train_these(work, left, folder, show))
+        if work.stopped and progress:
+            show.say(f"{len(work.stopped)} of {len(distinct)} runs were stopped by the callback")
+    return _done(runs, work, folder, time.perf_counter() - began)
+
+
+def _train_left(work: Work, runs: Sequence[Run], faults: dict[Run, str], train: Callable[[list[Run]], None]) -> None:
+    """Train what the store does not have, but for what cannot be trained."""
+    kept = work.take_finished(runs)
+    for run, why in faults.items():
+        if run not in kept:
+            work.fail(run, home(run), why)
+    error = None
+    try:
+        train([run for run in runs if run not in kept and run not in faults])
+    except KeyboardInterrupt:
+        raise Interrupted(list(work.finished.values())) from None
+    except Raised as raised:
+        error = raised.error
+    if error:  # as it was, without how it came here
+        raise error
+
+
+def _done(runs: list[Run], work: Work, folder: Store | None, seconds: float) -> Study:
     if folder and work.trained:
         folder.update_index(work.finished.values())
-    return _done(runs, work, time.perf_counter() - began)
-
-
-def _done(runs: list[Run], work: Work, seconds: float) -> Study:
     results = [work.finished[run] for run in runs if run in work.finished]
     seconds = max(seconds - work.compile_seconds, 0.0)
-    return Study(results, work.failures, work.problems, len(work.trained), seconds, work.compile_seconds)
+    return Study(results, work.failures, work.problems, len(work.trained), seconds, work.compile_seconds, work.stopped)
+
+
+def faulty(runs: Iterable[Run]) -> dict[Run, str]:
+    """The runs whose rule, task or environment cannot be trained, and why; which the seed does not decide."""
+    runs = list(runs)
+    found = {setting: fault(setting) for setting in dict.fromkeys(run.setting for run in runs)}
+    return {run: why for run in runs if (why := found[run.setting])}
 
 
 def _trainer(runs: Sequence[Run], engine: str, threads: int | None, cluster: str | None) -> Trainer:

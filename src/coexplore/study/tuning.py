@@ -12,6 +12,7 @@ from coexplore.stats.estimates import Summary, summary
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
 from coexplore.study.snapshots import MOMENTS
 from coexplore.study.studies import Study, listed, study
+from coexplore.study.work import failure_lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +76,7 @@ def _tuned(search: Search, train: Callable[[list[Run]], Study]) -> Tuned:
     try:
         return tuned(search, outcome(search, trials), trials)
     except LookupError:
-        raise RuntimeError("; ".join(map(str, failures))) from None
+        raise RuntimeError("; ".join(failure_lines(failures))) from None
 
 
 def searched(settings: Sequence[Run], seeds: Seeds, by: str) -> Search:

@@ -10,17 +10,16 @@ import datetime
 import functools
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import jax
-import numpy as np
-
 from coexplore import __version__
-from coexplore.engines.base import Engine, State
+from coexplore.engines.base import Engine, Fault, State
+from coexplore.engines.watched import not_finite, too_large
 from coexplore.run import Result, Run, command
 from coexplore.store import Checkpoint
+from coexplore.study.callbacks import Caller, Raised, Stopped
 from coexplore.study.group import Group
 from coexplore.study.roles import Audience, Shelf
 
@@ -38,6 +37,17 @@ class Failure(NamedTuple):
 
     def __str__(self) -> str:
         return f"{command(self.run) or self.run.digest[:12]} --engine {self.engine}: {self.reason}"
+
+
+def failure_lines(failures: Sequence[Failure]) -> list[str]:
+    """A line for each, but one for all seeds of a setting that failed alike."""
+    alike = Counter((failure.run.setting, failure.engine, failure.reason) for failure in failures)
+    lines: dict[tuple[Run, str, str], str] = {}
+    for failure in failures:
+        others = alike[failure.run.setting, failure.engine, failure.reason] - 1
+        more = f" (and {others} more seed{'s' * (others > 1)})" if others else ""
+        lines.setdefault((failure.run.setting, failure.engine, failure.reason), f"{failure}{more}")
+    return list(lines.values())
 
 
 class Room:
@@ -76,6 +86,8 @@ class Work:
     failures: list[Failure] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
     trained: list[Run] = dataclasses.field(default_factory=list)
+    stopped: list[Stopped] = dataclasses.field(default_factory=list)
+    caller: Caller | None = None
     compile_seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -103,7 +115,8 @@ class Work:
                 kept = self.take_finished(mine)  # another process may have finished them a moment ago
                 trained = self._train_all(engine, [run for run in mine if run not in kept], started.close)
             for group, seconds in trained:
-                self._guard(engine, group.runs, functools.partial(self._keep_all, group, seconds))
+                left = [group.runs[i] for i in group.here]
+                self._guard(engine, left, functools.partial(self._keep_all, group, seconds))
         return [run for run in runs if run not in mine]
 
     def _locked(self, run: Run, engine: Engine[State], locks: contextlib.ExitStack) -> bool:
@@ -120,8 +133,11 @@ class Work:
         """Those that got to their end, with the seconds that each run of theirs took."""
         saved = {run: self._checkpoint(run, engine) for run in runs}
         trained: list[Trained] = []
-        for same in _together(engine, saved):
-            self._guard(engine, same, functools.partial(self._train, engine, same, saved, trained, started))
+        waiting = _together(engine, saved)
+        for same in waiting:
+            train = functools.partial(self._train, engine, same, saved, trained, started)
+            if others := self._guard(engine, same, train):
+                waiting.append(others)
         return trained
 
     def _checkpoint(self, run: Run, engine: Engine[State]) -> Checkpoint | None:
@@ -131,13 +147,20 @@ class Work:
         self.problems += problems
         return checkpoint
 
-    def _guard(self, engine: Engine[State], runs: list[Run], work: Callable[[], None]) -> None:
-        """An engine may fail in its own way: that ends these runs, not the others."""
+    def _guard(self, engine: Engine[State], runs: list[Run], work: Callable[[], None]) -> list[Run]:
+        """An engine may fail in its own way: that ends these runs, not the others. Gives those to begin again: if one
+        run alone is to blame, its neighbours."""
         try:
             work()
         except Exception as error:
-            for run in runs:
-                self.fail(run, engine.name, " ".join(f"{type(error).__name__}: {error}".split())[:300])
+            over = {failure.run for failure in self.failures} | {stopped.run for stopped in self.stopped}
+            left = [run for run in runs if run not in over]
+            failed = [error.run] if isinstance(error, Fault) and error.run else left
+            line = str(error) if isinstance(error, Fault) else f"{type(error).__name__}: {error}"
+            for run in failed:
+                self.fail(run, engine.name, " ".join(line.split())[:300])
+            return [run for run in left if run not in failed]
+        return []
 
     def fail(self, run: Run, engine: str, reason: str) -> None:
         self.failures.append(Failure(run, engine, reason))
@@ -155,12 +178,21 @@ class Work:
         if self.stop.is_set():
             return
         began = time.perf_counter()
-        group = Group(engine, runs, [saved[run] for run in runs], self.looks or 0)
+        group = Group(engine, runs, [saved[run] for run in runs], self._moments)
         started()
         self.compile_seconds = max(self.compile_seconds, time.perf_counter() - began)
         self.show.advance(runs, group.done, None)
-        if self._train_to_end(group):
-            trained.append((group, (time.perf_counter() - began) / len(runs)))
+        try:
+            if self._train_to_end(group):
+                trained.append((group, (time.perf_counter() - began) / len(runs)))
+        except Fault:
+            self.show.advance(runs, -group.done, None)  # those that begin again
+            raise
+
+    @property
+    def _moments(self) -> int:
+        """How often somebody looks, or is called."""
+        return self.looks if self.looks is not None else self.caller.count if self.caller else 0
 
     def _train_to_end(self, group: Group[State]) -> bool:
         """Whether it got there, and was not stopped."""
@@ -168,8 +200,9 @@ class Work:
         while True:
             if self.looks is not None:
                 group.look()
-            if group.finished:
-                return True
+            self._call_back(group)
+            if group.finished or not group.here:
+                return bool(group.here)
             late = min(time.perf_counter() - kept, group.seconds_left) > often
             if self.store and (self.stop.is_set() or late):
                 began = time.perf_counter()
@@ -178,19 +211,39 @@ class Work:
                 often = max(often, DEARER * (kept - began))
             if self.stop.is_set():
                 return False
-            updates = group.train_chunk()
-            self.show.advance(group.runs, updates, group.state.reward)
+            self._train_chunk(group)
+
+    def _train_chunk(self, group: Group[State]) -> None:
+        before = set(group.out)
+        updates = group.train_chunk()
+        self.show.advance(group.runs, updates, group.state.reward)
+        for i in group.out.keys() - before:
+            self.fail(group.runs[i], group.engine.name, group.out[i])
+
+    def _call_back(self, group: Group[State]) -> None:
+        """Tell the callback where the runs are. Those that it stops leave a checkpoint, from which they may go on."""
+        try:
+            stopped = self.caller.call(group) if self.caller else []
+        except Raised:
+            if self.store:
+                group.save_checkpoint(self.store)
+            raise
+        for i in stopped:
+            if self.store:
+                group.save_checkpoint(self.store, i)
+            group.out[i] = "stopped"
+            self.stopped.append(Stopped(group.runs[i], group.done))
 
     def _keep_all(self, group: Group[State], seconds: float) -> None:
         about = {"seconds": round(seconds, 3), "finished": _now(), "coexplore": __version__}
         for result in group.results():
             whole = result.replaced(provenance={**result.provenance, **about})
             self._guard(group.engine, [result.run], functools.partial(self._keep, whole))
-        self.show.end_runs(len(group.runs))
+        self.show.end_runs(len(group.here))
 
     def _keep(self, result: Result) -> None:
-        if not all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(result.params)):
-            self.fail(result.run, result.engine, "its parameters are no longer finite; a lower learning rate may help")
+        if names := not_finite(result.params):
+            self.fail(result.run, result.engine, too_large(names))
             return
         self.finished[result.run] = self.store.save(result) if self.store else result
         self.trained.append(result.run)

@@ -83,10 +83,20 @@ def make(env: str) -> Any:
     except gymnasium.error.NameNotFound:
         known = "an environment that Gymnasium knows; import the package that brings it"
         raise refusal("env", env, known, environments()) from None
-    except gymnasium.error.Error as error:
+    except Exception as error:  # somebody else's code may fail in any way
         if "box2d" in str(error).lower():
             raise FieldError(f"env: {env!r} needs Box2D: pip install 'coexplore[box2d]'") from None
-        raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}") from None
+        kind = "" if isinstance(error, gymnasium.error.Error) else f"{type(error).__name__}: "
+        raise FieldError(f"env: {env!r} cannot be made: {kind}{' '.join(str(error).split())}") from None
+
+
+@functools.cache
+def strange(env: str) -> bool:
+    """Whether it is neither Gymnasium's own nor ours, and may be anything."""
+    import gymnasium
+
+    home = gymnasium.spec(env).entry_point
+    return not (isinstance(home, str) and home.startswith(("gymnasium.", "coexplore.")))
 
 
 def is_environment(thing: object) -> bool:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.engines import xla
+from coexplore.engines.base import Fault, said
 from coexplore.engines.control.agent import Pace, compiled, fresh, pace, shapes, unravelled, unscaled
 from coexplore.engines.control.worlds import Worlds, answer_size, control, mean_returns, replayable
 from coexplore.engines.program import Program, padded, program, stack
@@ -122,15 +123,24 @@ def advance(state: State, updates: int) -> State:
     for world in state.worlds:
         world.recent.clear()
     while state.done < goal and time.perf_counter() < until:
-        taken = np.asarray(actions)
-        for world, mine in zip(state.worlds, taken, strict=False):
-            world.step(mine)
+        _step(state.worlds, np.asarray(actions))
         agents, actions = _act(state, agents)
         for i, world in enumerate(state.worlds):
             if world.finished and finals[i] is None:
                 finals[i] = _params(state.runs[i], agents, i)
     reward = np.array([np.mean(world.recent) if world.recent else np.nan for world in state.worlds])
     return dataclasses.replace(state, agents=agents, actions=actions, finals=tuple(finals), reward=reward)
+
+
+def _step(worlds: Sequence[Worlds], taken: Tensor) -> None:
+    """Somebody else's environment may fail in any way: that is a fault of its run."""
+    for world, mine in zip(worlds, taken, strict=False):
+        try:
+            world.step(mine)
+        except Fault:
+            raise
+        except Exception as error:
+            raise world.fault(f"it raises {said(error)}") from error
 
 
 def finish(state: State) -> list[Result]:

@@ -124,7 +124,7 @@ def step(
     rates = pace.start + (pace.stop - pace.start) * seen.progress
     weights, m, v = _climb(rates, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
     keys = jax.random.split(jax.random.fold_in(key, agent.t), delta.size)
-    actions, eligible = jax.vmap(functools.partial(_acted, now, named(weights)))(start, keys)
+    actions, eligible = jax.vmap(functools.partial(acted, now, named(weights)))(start, keys)
     ended = jnp.maximum(seen.terminated, seen.truncated)
     traces = pace.fading * ((1 - ended)[:, None] * agent.traces) + eligible
     return Agent(weights, m, v, traces, scale, start, agent.t + 1), actions
@@ -186,7 +186,7 @@ def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) 
     return agent.weights + rates * first * m / (jnp.sqrt(second * v) + EPSILON), m, v
 
 
-def _acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
+def acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
     """An action at s, and what it adds to the trace: a batch of one."""
     activities = network.act(now.network.actor, params, s[None], key)
     eligible = network.eligibility(now.network, params, s[None], activities)

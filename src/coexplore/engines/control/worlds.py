@@ -5,15 +5,17 @@ episodes under way, and plays them again.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coexplore.engines.base import Fault, said
 from coexplore.run.curve import bin_sizes, bins
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
-from coexplore.tasks.control import Control, Flat, make
+from coexplore.tasks.control import Control, Flat, make, strange
 
 
 def control(run: Run) -> Control:
@@ -60,12 +62,20 @@ class Worlds:
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
         self.anneal = control(run).anneal  # read in every step, and a task's fields are slow to read
+        self.flat, self.watched = answers.reshape(-1), strange(control(run).env)
+        self.zeros = np.zeros_like(self.flat)  # 0 times a number is 0, and times anything else it is not
         D = run.task.size
         self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
         if saved is None:
-            self.start[:] = [world.reset() for world in self.worlds]
+            self.start[:] = self._first()
         else:
             self._replay(saved)
+
+    def _first(self) -> list[Tensor]:
+        try:
+            return [world.reset() for world in self.worlds]
+        except Exception as error:
+            raise self.fault(f"reset raises {said(error)}") from error
 
     @property
     def progress(self) -> float:
@@ -95,6 +105,13 @@ class Worlds:
                 self.start[b] = world.reset()
             rest = self.rest[b]
             rest[0], rest[1], rest[2], rest[3] = r, terminated, truncated, self.progress
+        if self.watched and not math.isfinite(self.flat.dot(self.zeros)):
+            what = "an observation" if np.all(np.isfinite(self.rest)) else "a reward"
+            raise self.fault(f"{what} is not finite, in step {self.steps}")
+
+    def fault(self, what: str) -> Fault:
+        """Which concerns no other run."""
+        return Fault(f"environment {control(self.run).env!r}: {what}", self.run)
 
     def _ended(self, total: float) -> None:
         self.sums[self.updates * len(self.sums) // self.run.updates] += total
