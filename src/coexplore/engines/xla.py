@@ -33,7 +33,7 @@ from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json, worked_out
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 name, stream = "xla", 1
 title = "JAX: any rule, any task of one step, on whatever device JAX has"
@@ -89,7 +89,7 @@ def prepare() -> None:
 
 
 def supports(run: Run) -> str | None:
-    return None if isinstance(run.task, OneStep) else "it has no environments"
+    return None if isinstance(run.task, Task) else "it has no environments"
 
 
 def caution(run: Run) -> str | None:

@@ -14,7 +14,7 @@ from coexplore.report.settings import short
 from coexplore.rules import Boltzmann
 from coexplore.run import Result
 from coexplore.settings import at_the_end
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
@@ -26,7 +26,7 @@ def energies(result: Result) -> dict[str, Any] | None:
     rule, task = at_the_end(result.run.rules[0]), result.run.task
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
-    if not isinstance(task, OneStep):
+    if not isinstance(task, Task):
         return None
     states = np.asarray(task.sample(INPUTS, jax.random.key(0)))
     x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)

@@ -10,14 +10,14 @@ from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
 from coexplore.units import drive
 
 DRAWS = 10
 
 
-def accuracy(task: Task, actor: Actor, params: Params) -> float | None:
+def accuracy(task: AnyTask, actor: Actor, params: Params) -> float | None:
     """Of a network that acts so (schedules worked out) and parameters; None if nothing is held out."""
     if not isinstance(task, Labelled) or not len(task.held_out_states):
         return None
@@ -25,7 +25,7 @@ def accuracy(task: Task, actor: Actor, params: Params) -> float | None:
         return float(_accuracy(jax.tree.map(np.float32, actor), task, params, task.held_out_states))
 
 
-def accuracies(task: Task, actor: Actor, params: Params) -> Float[Array, " G"] | None:
+def accuracies(task: AnyTask, actor: Actor, params: Params) -> Float[Array, " G"] | None:
     """Of a group of networks, whose actors and parameters have a first axis, on the device where they are."""
     if not isinstance(task, Labelled) or not len(task.held_out_states):
         return None

@@ -6,7 +6,7 @@ import importlib
 from coexplore import rules
 from coexplore.rules import Rule
 from coexplore.settings import refusal
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.control import Control, environments
 from coexplore.tasks.registry import TASKS
 
@@ -19,10 +19,10 @@ class TaskName:
     def allowed(self) -> str:
         return f"{' | '.join(name for name in TASKS if name != Control.name)} | a Gymnasium environment, as CartPole-v1"
 
-    def check(self, name: str, value: object) -> Task:
-        return value if isinstance(value, Task) else self.parse(name, str(value))
+    def check(self, name: str, value: object) -> AnyTask:
+        return value if isinstance(value, AnyTask) else self.parse(name, str(value))
 
-    def parse(self, name: str, text: str) -> Task:
+    def parse(self, name: str, text: str) -> AnyTask:
         if text in TASKS and text != Control.name:
             return TASKS[text]()
         module, _, env = text.rpartition(":")
@@ -36,7 +36,7 @@ class TaskName:
     def show(self, value: object) -> str:
         if isinstance(value, Control):
             return value.env
-        return value.name if isinstance(value, Task) else str(value)
+        return value.name if isinstance(value, AnyTask) else str(value)
 
 
 def _import(name: str, text: str, module: str) -> None:

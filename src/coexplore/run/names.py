@@ -13,7 +13,7 @@ from coexplore.rules import Rule
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.run import BY_TASK, FLAGS, Run
 from coexplore.settings import Choice, EachLayer, Spec, refusal, specs
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.multiplexer import Multiplexer
 
 HIDDEN = ("env",)  # a field of a task that its name says
@@ -23,7 +23,7 @@ CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 Names = dict[str, Spec | TaskName | Layers]
 
 
-def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multiplexer,)) -> Names:
+def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[AnyTask]] = (Multiplexer,)) -> Names:
     """Every setting that a run of these rules and tasks may have, by its name."""
     of_rules: dict[str, EachLayer] = {}
     for rule in rules:

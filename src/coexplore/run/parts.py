@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
 from coexplore.settings import Json, build, describe, plain_defaults
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 else:
     DataclassInstance = object
 
-Part = TypeVar("Part", Rule, Task)
+Part = TypeVar("Part", Rule, AnyTask)
 
 
-def describe_named(part: Rule | Task) -> dict[str, Json]:
+def describe_named(part: Rule | AnyTask) -> dict[str, Json]:
     return {"name": part.name, **describe(part)}
 
 
@@ -24,7 +24,7 @@ def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
     return build(find(data["name"]), {name: value for name, value in data.items() if name != "name"})
 
 
-def named(part: Rule | Task) -> dict[str, Json]:
+def named(part: Rule | AnyTask) -> dict[str, Json]:
     """Its name, and what differs from its defaults."""
     return {"name": part.name, **differing(part, plain_defaults(type(part)))}
 

@@ -14,7 +14,7 @@ from coexplore.rules.laws import Output
 from coexplore.settings import Checked
 
 
-class Task(Checked):
+class AnyTask(Checked):
     name: ClassVar[str]
     title: ClassVar[str]
     batch: ClassVar[int]  # episodes per update, if nobody says otherwise
@@ -58,7 +58,7 @@ class Task(Checked):
         return None
 
 
-class OneStep(Task):
+class Task(AnyTask):
     """A task whose episodes are one state, one action and its reward. States are whatever the task makes of them."""
 
     @abstractmethod

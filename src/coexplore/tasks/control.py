@@ -12,10 +12,10 @@ import numpy as np
 
 from coexplore.rules.laws import Gaussian, Output, Softmax
 from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 
 
-class Control(Task):
+class Control(AnyTask):
     name: ClassVar[str] = "control"
     title: ClassVar[str] = "any Gymnasium environment by its own name, such as CartPole-v1; episodes of many steps"
     batch: ClassVar[int] = 1

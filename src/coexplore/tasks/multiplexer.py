@@ -10,10 +10,10 @@ from jaxtyping import Array, Bool, Key
 
 from coexplore.rules.laws import Bernoulli
 from coexplore.settings import choice, count
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 
-class Multiplexer(OneStep):
+class Multiplexer(Task):
     name: ClassVar[str] = "multiplexer"
     title: ClassVar[str] = "k-bit multiplexer, one step, reward for naming the addressed bit"
     batch: ClassVar[int] = 16

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from coexplore.rules.laws import Softmax
 from coexplore.settings import Number, choice, count, field
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 
 class Data(NamedTuple):
@@ -32,7 +32,7 @@ class Data(NamedTuple):
     held_out: NDArray[np.int32]
 
 
-class Labelled(OneStep):
+class Labelled(Task):
     batch: ClassVar[int] = 16
     episodes: ClassVar[int] = 160_000
     classes: ClassVar[int]
