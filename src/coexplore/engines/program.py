@@ -32,8 +32,9 @@ class Program(eqx.Module):
 
 
 def program(run: Run, task: AnyTask | None = None) -> Program:
-    """Of the run; with a task in place of its own, where what is compiled should not depend on all of it."""
-    numbers = (run.network, task or run.task, run.learning_rates)
+    """Of the run; with a task in place of its own, where what is compiled should not depend on all of it. The task's
+    data are no part of it: they are there once, whatever the number of runs."""
+    numbers = (run.network, task or run.task.bare(), run.learning_rates)
     network, task, rates = jax.tree.map(schedule, numbers, is_leaf=lambda x: isinstance(x, Linear))
     return Program(network, task, rates, run.batch)
 

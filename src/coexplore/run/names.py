@@ -79,7 +79,7 @@ def change(run: Run, name: str, value: object) -> Run:
         by_task = {each: None for each in BY_TASK if getattr(run, each) == getattr(run.task, each)}
         changes = {"task": TaskName().check(name, value), **by_task}
     elif name in specs(run.task):
-        changes = {"task": dataclasses.replace(run.task, **{name: value})}
+        changes = {"task": dataclasses.replace(run.task, **{name: value})}  # type: ignore[arg-type]
     elif FIELDS.get(name, name) not in {f.name for f in dataclasses.fields(Run)}:
         changes = {"rule": _changed_rules(run, name, value)}
     return dataclasses.replace(run, **changes)  # type: ignore[arg-type]  # what does not fit is refused there
