@@ -59,7 +59,7 @@ def imported(path):
 
 def modules():
     for path in SOURCE.rglob("*.py"):
-        if path not in (SOURCE / "__init__.py", SOURCE / "fields.py"):  # doors, not rooms
+        if path not in (SOURCE / "__init__.py", SOURCE / "__main__.py", SOURCE / "fields.py"):  # doors, not rooms
             yield path, path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from coexplore.study import Tuned as Tuned
     from coexplore.study import train as train
     from coexplore.study import tune as tune
+    from coexplore.tasks.bandit import Bandit as Bandit
+    from coexplore.tasks.base import Task as Task
     from coexplore.tasks.control import Control as Control
+    from coexplore.tasks.dataset import Dataset as Dataset
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
     from coexplore.tasks.supervised import Boolean as Boolean
     from coexplore.tasks.supervised import Digits as Digits
@@ -44,10 +47,12 @@ __version__ = "0.1.0"
 # Where each public name lives: loaded when first asked for, so that importing the package costs nothing.
 _HOMES = {
     "Backprop": "rules",
+    "Bandit": "tasks.bandit",
     "Boolean": "tasks.supervised",
     "Boltzmann": "rules",
     "Control": "tasks.control",
     "Critic": "critic",
+    "Dataset": "tasks.dataset",
     "Digits": "tasks.supervised",
     "Feedback": "rules",
     "Linear": "settings",
@@ -59,6 +64,7 @@ _HOMES = {
     "Rule": "rules",
     "Run": "run",
     "StraightThrough": "rules",
+    "Task": "tasks.base",
     "Tuned": "study",
     "UnbiasedWeightMax": "rules",
     "WeightMax": "rules",

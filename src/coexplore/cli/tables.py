@@ -56,7 +56,7 @@ def _accuracy(same: list[Result]) -> str:
 
 def described(result: Result) -> dict[str, Any]:
     """A result as JSON has it."""
-    repeat = command(result.run)
+    repeat = command(result.run, result.provenance)
     return {
         "run": result.run.to_dict(),
         "command": repeat and f"{repeat} --engine {result.engine}",

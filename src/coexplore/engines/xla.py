@@ -26,7 +26,7 @@ from coexplore import network
 from coexplore.critic import CriticParams
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.look import look_at_group
-from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate, padded, program, stack
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, data_of, each_rate, padded, program, stack
 from coexplore.engines.threefry import fused
 from coexplore.network import Params
 from coexplore.run.curve import bin_sizes, bins, full_bins
@@ -98,11 +98,6 @@ def caution(run: Run) -> str | None:
     return None
 
 
-def task_of(run: Run) -> Task:
-    assert isinstance(run.task, Task)
-    return run.task
-
-
 def widths() -> tuple[int, int]:
     """Of the narrowest and the widest groups."""
     return (1, 1) if jax.default_backend() == "cpu" else (64, 1024)
@@ -140,7 +135,7 @@ def start(runs: list[Run], width: int | None = None) -> State:
     one_program = functools.cache(program)  # for all seeds of a setting
     programs = stack(padded([one_program(run.setting) for run in runs], width))
     keys = _train_keys(np.array(padded([run.seed for run in runs], width), np.uint32))
-    data = on_device(task_of(runs[0]).load())
+    data = on_device(data_of(runs[0]))
     return State(tuple(runs), programs, keys, progress, np.full(len(runs), np.nan), data)
 
 
@@ -236,7 +231,7 @@ def update_with_draws(state: State) -> tuple[State, Draws]:
 
 def _shape(run: Run) -> Any:
     """What runs of a group share. Their data too: a task may make others where its settings differ."""
-    data = tuple(map(id, jax.tree.leaves(task_of(run).load())))
+    data = tuple(map(id, jax.tree.leaves(data_of(run))))
     return jax.tree.structure(program(run)), run.hidden, run.updates, data
 
 

@@ -16,7 +16,6 @@ from coexplore.settings import Choice, EachLayer, Spec, refusal, specs
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.multiplexer import Multiplexer
 
-HIDDEN = ("env",)  # a field of a task that its name says
 FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
 FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
@@ -30,7 +29,7 @@ def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[AnyTask]] = (Mult
         of_rules |= {name: of_rules.get(name, EachLayer(spec)).beside(spec) for name, spec in specs(rule).items()}
     names: Names = {"task": TaskName(), "layers": Layers(), **of_rules}
     for task in tasks:
-        names |= {name: spec for name, spec in specs(task).items() if name not in HIDDEN}
+        names |= {name: spec for name, spec in specs(task).items() if name not in task.in_name}
     own = {FLAGS.get(name, name): spec for name, spec in specs(Run).items()}
     return {**names, "critic": CRITICS, "critic_width": specs(Critic)["width"], **own}
 
@@ -46,13 +45,14 @@ def flat(run: Run) -> dict[str, str]:
         values["layers"] = run.rules
     for name in dict.fromkeys(name for rule in run.rules for name in specs(rule)):
         values[name] = _joined([getattr(rule, name) for rule in run.rules if name in specs(rule)])
-    values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in HIDDEN}
+    values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in run.task.in_name}
     values["critic"] = run.critic.activation if run.critic else "none"
     if run.critic:
         values["critic_width"] = run.critic.width
     values |= {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
     names, rules = settings_of(run), "+".join(dict.fromkeys(rule.name for rule in run.rules))
-    return {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+    shown = {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+    return shown | ({"edition": run.task.edition} if run.task.edition else {})
 
 
 def _joined(values: list[object]) -> object:

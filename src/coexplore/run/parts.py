@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
-from coexplore.settings import Json, build, describe, plain_defaults
+from coexplore.settings import FieldError, Json, Unknown, build, describe, plain_defaults
 from coexplore.tasks.base import AnyTask
 
 if TYPE_CHECKING:
@@ -21,7 +21,13 @@ def describe_named(part: Rule | AnyTask) -> dict[str, Json]:
 
 def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
     """The inverse of `describe_named`."""
-    return build(find(data["name"]), {name: value for name, value in data.items() if name != "name"})
+    kind = find(data["name"])
+    try:
+        return build(kind, {name: value for name, value in data.items() if name != "name"})
+    except (FieldError, TypeError) as error:
+        if kind.__module__.startswith("coexplore."):
+            raise
+        raise Unknown(f"{data['name']!r} is another here than where it was written: {error}") from None
 
 
 def named(part: Rule | AnyTask) -> dict[str, Json]:

@@ -187,7 +187,7 @@ class Run:
 
     @classmethod
     def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
-        """The run again. `imported_only`: a rule that nobody has imported yet is refused rather than loaded."""
+        """The run again. `imported_only`: of what is neither ours nor installed, only what is imported is looked at."""
         data, find = dict(data), rules.imported if imported_only else rules.find
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
         own = specs(cls)
@@ -241,6 +241,7 @@ def without_defaults(run: Run) -> dict[str, Json]:
 def _check_kinds(task: object, critic: object) -> None:
     if not isinstance(task, AnyTask):
         raise refusal("task", task, "a task such as Multiplexer()")
+    registry.check(task)
     if not (critic is None or isinstance(critic, Critic)):
         raise refusal("critic", critic, "a Critic() or None")
 

@@ -13,8 +13,8 @@ from coexplore import engines, rules
 from coexplore.network import Params
 from coexplore.run.result import Held, Result, Tensors, score
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json
-from coexplore.store.sealed import SUFFIX, StoreError, unseal, unsealed
+from coexplore.settings import FieldError, Json, Unknown
+from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, unseal, unsealed
 from coexplore.tasks import registry
 
 CURVE, PARAMS, SNAPSHOTS = "curve", "params.", "snapshots."
@@ -41,10 +41,10 @@ def encoded(result: Result) -> Tensors:
     }
 
 
-def read_result(path: Path) -> Result:
-    """A file of a store, whose arrays are read again when somebody asks for them."""
+def read_result(path: Path, run: Run | None = None) -> Result:
+    """A file of a store, whose arrays are read again when somebody asks for them. Whoever looks for a run has it."""
     stated, tensors, provenance = unseal(path)
-    result = rightly_named(path, stated, decoded(path, stated, tensors, provenance))
+    result = rightly_named(path, stated, decoded(path, stated, tensors, provenance, run))
     return Result.stored(
         result.run, result.engine, Stored(path.parent, path.name, result.run), provenance, result.scores
     )
@@ -67,23 +67,39 @@ def received(run: Run, engine: str, data: bytes) -> Result:
         return _result(run, stated, tensors, provenance)
 
 
-def decoded(path: Path, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
-    """The result again; its rule must be ours or already imported, since a file never makes us import anything."""
+def decoded(path: Path, stated: Json, tensors: Tensors, provenance: dict[str, Json], run: Run | None = None) -> Result:
+    """The result again, of that run if it is about it. Or else its rule and its task must be ours, installed as
+    plug-ins, or already imported: a file never makes us import anything else."""
     with _readable(path):
-        return _result(run_of(stated["run"]), stated, tensors, provenance)
+        known = run if run is not None and is_about(stated["run"], run) else run_of(stated["run"])
+        return _result(known, stated, tensors, provenance)
+
+
+def is_about(stated: Json, run: Run) -> bool:
+    """Whether plain data describe the run as it describes itself."""
+    return stated == json.loads(json.dumps(run.to_dict()))
 
 
 def _result(run: Run, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
     params, snapshots = without_prefix(PARAMS, tensors), without_prefix(SNAPSHOTS, tensors)
-    can_act = params and not run.task.missing  # an environment may not be installed here
-    held = Held(tensors[CURVE], _params(run, params) if can_act else None, snapshots)
+    held = Held(tensors[CURVE], _params(run, params) if params and _has_sizes(run) else None, snapshots)
     return Result.stored(run, str(stated["engine"]), held, provenance, score(run, held))
+
+
+def _has_sizes(run: Run) -> bool:
+    """An environment may not be installed here."""
+    try:
+        return len(run.sizes) > 0
+    except FieldError:
+        return False
 
 
 @contextlib.contextmanager
 def _readable(source: Path | str) -> Iterator[None]:
     try:
         yield
+    except Unknown as error:
+        raise UnknownError(f"{source}: {error}") from None
     except FieldError as error:
         raise StoreError(f"{source}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -102,21 +118,21 @@ class Stored:
             status = path.stat()
         except OSError:
             raise StoreError(f"{path}: there is no such file any more") from None
-        result = _latest(path, status.st_size, status.st_mtime_ns)
+        result = _latest(path, status.st_size, status.st_mtime_ns, self._run)
         if result.run != self._run:
             raise StoreError(f"{path}: another run than before")
         return result.contents.read()
 
 
 @functools.lru_cache(maxsize=16)  # whoever asks for the parameters may ask for the snapshots next
-def _latest(path: Path, size: int, time: int) -> Result:
+def _latest(path: Path, size: int, time: int, run: Run) -> Result:
     """The file as it was at that size and time."""
     stated, tensors, provenance = unseal(path)
-    return rightly_named(path, stated, decoded(path, stated, tensors, provenance))
+    return rightly_named(path, stated, decoded(path, stated, tensors, provenance, run))
 
 
 def run_of(data: Json) -> Run:
-    """The run that plain data describes; its rule must be ours or already imported. Settings of ours are made once."""
+    """The run that plain data describes; see `decoded`. Settings of ours are made once."""
     if not _is_ours(data):
         return Run.from_dict(data, imported_only=True)
     shared = {name: value for name, value in data.items() if name != "seed"}

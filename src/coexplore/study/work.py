@@ -19,7 +19,7 @@ import numpy as np
 
 from coexplore import __version__
 from coexplore.engines.base import Engine, State
-from coexplore.run import Result, Run, command
+from coexplore.run import Result, Run, command, origin
 from coexplore.store import Checkpoint
 from coexplore.study.group import Group
 from coexplore.study.roles import Audience, Shelf
@@ -184,7 +184,7 @@ class Work:
     def _keep_all(self, group: Group[State], seconds: float) -> None:
         about = {"seconds": round(seconds, 3), "finished": _now(), "coexplore": __version__}
         for result in group.results():
-            whole = result.replaced(provenance={**result.provenance, **about})
+            whole = result.replaced(provenance={**result.provenance, **about, **origin(result.run.task)})
             self._guard(group.engine, [result.run], functools.partial(self._keep, whole))
         self.show.end_runs(len(group.runs))
 

@@ -15,6 +15,7 @@ from jaxtyping import Array, Key
 from coexplore.rules.laws import Bernoulli, Output, Softmax
 from coexplore.settings import Checked, Text
 
+GROUP = "coexplore.tasks"  # of entry points
 This = TypeVar("This", bound="AnyTask")
 Mine = TypeVar("Mine", bound="Task")
 NAME = Text("what it is called", r"\w[\w.-]*", "letters, digits, dots and dashes, such as my-task")

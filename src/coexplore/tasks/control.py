@@ -17,9 +17,10 @@ from coexplore.tasks.base import AnyTask
 
 class Control(AnyTask):
     name: ClassVar[str] = "control"
-    title: ClassVar[str] = "any Gymnasium environment by its own name, such as CartPole-v1; episodes of many steps"
+    title: ClassVar[str] = "any Gymnasium environment by its own name; episodes of many steps"
     batch: ClassVar[int] = 1
     episodes: ClassVar[int] = 1000
+    in_name: ClassVar[tuple[str, ...]] = ("env",)
 
     env: str = field("CartPole-v1", Text("the environment", r"[\w.-]+(/[\w.-]+)?", "a name that Gymnasium knows"))
     discount: Scalar = number(0.98, "γ, what a reward is worth one step later", low=0.0, high=1.0)
@@ -50,6 +51,10 @@ class Control(AnyTask):
     def outputs(self) -> int:
         found = spaces(self.env)
         return found.numbers if found.choices is None else found.choices - 1
+
+    @property
+    def label(self) -> str:
+        return self.env
 
     @property
     def missing(self) -> str | None:
@@ -86,6 +91,15 @@ def make(env: str) -> Any:
         if "box2d" in str(error).lower():
             raise FieldError(f"env: {env!r} needs Box2D: pip install 'coexplore[box2d]'") from None
         raise FieldError(f"env: {env!r} cannot be made: {' '.join(str(error).split())}") from None
+
+
+def home(env: str) -> str | None:
+    """The module that has the environment, if it is neither Gymnasium's nor ours: importing it should make it known."""
+    import gymnasium
+
+    entry = getattr(gymnasium.registry.get(env), "entry_point", None)
+    module = entry.partition(":")[0] if isinstance(entry, str) else getattr(entry, "__module__", None)
+    return None if module is None or module.partition(".")[0] in ("gymnasium", "coexplore", "__main__") else module
 
 
 @functools.cache
