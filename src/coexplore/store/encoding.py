@@ -160,18 +160,17 @@ def without_prefix(prefix: str, tensors: Tensors) -> Tensors:
 
 def _params(run: Run, tensors: Tensors) -> Params:
     """The parameters as the run shapes them: names and shapes must fit exactly."""
-    structure, named = _shapes(run.setting)
+    structure, named = _shapes(run)
     if {name: tensor.shape for name, tensor in tensors.items()} != named:
         raise ValueError("tensors do not fit the run")
     return jax.tree.unflatten(structure, [tensors[name] for name in named])
 
 
-@functools.lru_cache(maxsize=10_000)
-def _shapes(setting: Run) -> Shapes:
-    """Tracing takes 10 ms: settings that differ in numbers alone, such as a coupling, share it."""
-    alike = jax.tree.structure(setting.network), setting.task.size, setting.hidden, setting.task.outputs
+def _shapes(run: Run) -> Shapes:
+    """Tracing takes 10 ms: runs that differ in numbers alone, such as a seed or a coupling, share it."""
+    alike = jax.tree.structure(run.network), run.sizes
     if alike not in _TRACED:
-        shapes = jax.eval_shape(setting.init)
+        shapes = jax.eval_shape(run.init)
         named = {_path(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(shapes)}
         _TRACED[alike] = jax.tree.structure(shapes), named
     return _TRACED[alike]

@@ -64,7 +64,7 @@ class Bandit(Task):
         self.source, self.given = source, given
         self.called, self.version = known["called"], version
         self.inputs, self.choices = known["inputs"], known["choices"]
-        self.functions = known.get("functions") or _here.get((self.called, self.version))
+        self.functions = known.get("functions")
 
     @property
     def label(self) -> str:

@@ -65,7 +65,7 @@ class Dataset(Labelled):
         self.rewards, self.source, self.given = rewards, source, given
         self.called, self.sha256 = known["called"], known["sha256"]
         self.inputs, self.labels = known["inputs"], known["labels"]
-        self.held = known.get("held") or _here.get(self.sha256)
+        self.held = known.get("held")
 
     @property
     def label(self) -> str:

@@ -1,0 +1,245 @@
+"""Somebody else's package (tests/plugin): its rule, task, data, function and environment are as good as ours."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coexplore import Boltzmann, Control, Dataset, Multiplexer, Reinforce, Run, engines, load, train
+from coexplore.run import command
+from coexplore.settings import FieldError
+from coexplore.store import Store
+from coexplore.study import study
+from coexplore.study.group import Group
+
+PLUGIN = Path(__file__).parent / "plugin"
+TINY = {"hidden": (4,), "episodes": 160, "critic": None}
+CORRIDOR = "excursion:excursion/Corridor-v0"
+
+
+@pytest.fixture
+def excursion(monkeypatch):
+    """As if it were installed."""
+    monkeypatch.syspath_prepend(PLUGIN)
+    import excursion
+
+    return excursion
+
+
+def runs_of(excursion):
+    tasks = [excursion.Thermostat(slack=0.2), excursion.blobs, excursion.arms]
+    made = [Run(rule=Reinforce(), task=task, **TINY) for task in tasks]
+    made += [Run(rule=excursion.Halved(strength=0.5), task=Multiplexer(bits=1), **TINY)]
+    corridor = Control(env="excursion/Corridor-v0")
+    return [*made, Run(rule=Reinforce(), task=corridor, hidden=(4,), episodes=16, critic=None)]
+
+
+FRESH = """
+import contextlib, io, json, shlex, sys, warnings
+import coexplore
+from coexplore.cli import _main
+
+store, plugin = sys.argv[1:3]
+
+def said(*words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert _main(list(words)) == 0, words
+    return out.getvalue()
+
+with warnings.catch_warnings(record=True) as left_out:
+    without = coexplore.load(store)
+told = sorted(str(each.message).partition(": ")[2] for each in left_out)
+missing = sorted(filter(None, (result.run.task.missing for result in without)))
+known = sorted(sys.modules)
+listed = said("runs", "--store", store)
+
+sys.path.insert(0, plugin)
+loaded = coexplore.load(store)
+imported = "excursion" in sys.modules
+said("report", "--store", store, "--out", f"{store}/report.html")
+said("runs", "export", f"{store}/runs.json", "--store", store)
+again = {}
+for run in json.load(open(f"{store}/runs.json")):
+    words = shlex.split(run["command"])[1:]
+    (trained,) = json.loads(said(*words, "--json"))["runs"]
+    again[run["digest"]] = [run["command"], trained["digest"], trained["curve"] == run["curve"]]
+print(json.dumps([told, missing, "excursion" in known, len(without), listed, len(loaded), imported, again]))
+"""
+
+
+def test_everything_of_it_goes_from_the_command_through_a_store_to_another_process_and_back(excursion, here, tmp_path):
+    store = tmp_path / "store"
+    for words in (["--task", "thermostat", "--slack", "0.2"], ["--task", "blobs"], ["--task", "arms"]):
+        shared = "train reinforce --critic none --units 4 --episodes 160 --store"
+        assert here(*shared.split(), store, *words).returncode == 0
+    words = "train halved --strength 0.5 --bits 1 --critic none --units 4 --episodes 160 --store"
+    assert here(*words.split(), store).returncode == 0
+    words = f"train reinforce --task {CORRIDOR} --critic none --units 4 --episodes 16 --store"
+    assert here(*words.split(), store).returncode == 0
+    digests = {run.digest for run in runs_of(excursion)}  # the same runs in Python
+    assert {name.partition(".")[0] for name in Store(store).names()} == digests
+
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    words = [sys.executable, "-c", FRESH, str(store), str(PLUGIN)]
+    done = subprocess.run(words, capture_output=True, text=True, env=env, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told, missing, imported, without, listed, loaded, then, again = json.loads(done.stdout)
+    unknown = "is not one of ours, nor installed here; install or import what defines it"
+    assert told == [f"left out 1 run: rule: 'halved' {unknown}", f"left out 1 run: task: 'thermostat' {unknown}"]
+    assert (imported, without, loaded, then) == (False, 3, 5, True)  # a file alone makes nothing be imported
+    assert "3 runs" in listed
+    gone = ["env: 'excursion/Corridor-v0' cannot be made", "task: the data of 'blobs'", "task: the function 'arms'"]
+    assert [line.startswith(start) for line, start in zip(missing, gone, strict=True)] == [True] * 3
+    assert again.keys() == digests
+    assert all(digest == trained and same for digest, (_, trained, same) in again.items())
+    commands = [line for line, *_ in again.values()]
+    assert sum(f"--task {CORRIDOR} " in line for line in commands) == 1
+    assert sum("--task blobs " in line for line in commands) == 1
+    assert not (store / "damaged").exists()
+
+
+def test_in_python_it_trains_resumes_and_is_found_again(excursion, tmp_path):
+    runs = runs_of(excursion)
+    plain = train(runs, progress=False)
+    for run in runs:
+        engine = engines.choose(run)
+        group = Group(engine, [run], [None], 0)
+        group.state = engine.advance(group.state, 3)
+        assert 0 < group.done < run.updates
+        group.save_checkpoint(Store(tmp_path))
+        assert Store(tmp_path).checkpoint(run, engine.name, engine.built())[0].done == group.done
+    for trained in (len(runs), 0):
+        done = study(runs, progress=False, store=tmp_path)
+        assert (done.trained, done.problems) == (trained, [])
+        for one, other in zip(plain, done.results, strict=True):
+            assert np.array_equal(one.curve, other.curve)
+    found = {result.run: result for result in load(tmp_path)}
+    assert set(found) == set(runs)
+    assert found[runs[1]].accuracy == plain[1].accuracy > 0.2
+    assert [command(run) is not None for run in runs] == [True] * 5
+
+
+def test_what_is_offered_is_listed_and_a_name_that_does_not_fit_is_told(excursion, here, tmp_path, monkeypatch):
+    shown = here("list").stdout
+    for line in ("halved               centred on one half", "thermostat           heat, wait or cool"):
+        assert line in shown
+    about = tmp_path / "other-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 0.1\n")
+    lines = "[coexplore.tasks]\nblob = excursion:blobs\ncorridor = excursion:Corridor\ngone = excursion:gone\n"
+    (about / "entry_points.txt").write_text(lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, why in (
+        ("blob", "task: 'blob' stands for one that is called 'blobs'; name them alike"),
+        ("corridor", "task: 'corridor' is no task, but a type"),
+        ("gone", "task: 'gone' cannot be loaded: AttributeError"),
+    ):
+        done = here("train", "reinforce", "--task", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"coexplore: {why}")
+        assert done.stderr.count("\n") == 1
+        assert why in here("list").stdout
+
+
+def test_every_task_that_is_listed_can_be_asked_for(here):
+    shown = here("list").stdout.partition("tasks\n")[2].partition("engines\n")[0]
+    names = [line.split()[0] for line in shown.splitlines()]
+    assert "control" not in names
+    assert len(names) >= 4
+    for name in names:
+        assert here("train", "reinforce", "--task", name, "--episodes", "0").stderr.startswith("coexplore: episodes: 0")
+    refused = here("train", "reinforce", "--task", "control")
+    assert refused.returncode == 2
+    assert "did you mean 'control'" not in refused.stderr
+
+
+def test_a_module_in_the_current_folder_is_found_and_bad_names_in_it_get_a_line(here, tmp_path, monkeypatch):
+    text = "import numpy as np\nfrom coexplore import Boolean, Dataset\nparity = Boolean(bits=3)\nnumber = 3\n"
+    text += "class Copy(Boolean):\n    pass\nclass Half(Boolean):\n    name = 'half'\n    rest: int = 3\n"
+    text += "same = Dataset(np.eye(4), [0, 1, 0, 1], name='digits')\n"
+    (tmp_path / "in_this_folder.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    words = "train reinforce --units 3 --critic none --episodes 32 --json --task"
+    done = here(*words.split(), "in_this_folder:parity", "--rewards", "loss")
+    (told,) = json.loads(done.stdout)["runs"]
+    assert "--task in_this_folder:parity --rewards loss --function parity --bits 3" in told["command"]
+    assert "in_this_folder" not in json.dumps(told["run"])
+    for name, why in (
+        ("number", "task: 'in_this_folder:number' is no task, but a int"),
+        ("nothing", "task: 'in_this_folder:nothing' is not allowed; give a task or an environment that in_this_folder"),
+        ("Copy", "name: 'boolean' is not allowed; give one that no task of ours has to Copy"),
+        ("Half", "Half.rest: 'a field without a spec' is not allowed; give a setting made with number"),
+        ("same", "name: 'digits' is not allowed; give one that no task of ours has"),
+    ):
+        done = here(*words.split(), f"in_this_folder:{name}")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"coexplore: {why}")
+        assert done.stderr.count("\n") == 1
+
+
+def test_the_command_is_a_module_too(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["coexplore", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("coexplore", run_name="__main__")
+    assert capsys.readouterr().out.startswith("coexplore ")
+
+
+def test_a_file_that_the_class_of_today_cannot_make_again_is_neither_damaged_nor_trained_twice(tmp_path):
+    """As in a notebook, where a class of the same name is defined again."""
+    from coexplore import Boolean, count
+
+    class First(Boolean):
+        name, title = "in-a-notebook", "as it was"
+        level: int = count(1, "what it was")
+
+    run = Run(rule=Boltzmann(steps=1), task=First(level=2), **TINY)
+    train(run, progress=False, store=tmp_path)
+
+    class Second(Boolean):
+        name, title = "in-a-notebook", "as it is"
+
+    done = study(run, progress=False, store=tmp_path)
+    assert (done.trained, done.problems) == (0, [])
+    assert done.results[0].params is not None
+    with pytest.raises(ValueError, match="'in-a-notebook' is another here than where it was written"):
+        load(tmp_path)
+    assert Store(tmp_path).path(run, "xla").exists()
+    assert not (tmp_path / "damaged").exists()
+
+
+def test_data_that_are_not_here_leave_curves_parameters_and_a_line_that_says_what_to_give(tmp_path, here):
+    x, y = np.random.RandomState(1).randn(20, 3), np.arange(20) % 2
+    data = Dataset(x, y, name="mine")
+    run = Run(rule=Reinforce(), task=data, **TINY)
+    (kept,) = train(run, progress=False, store=tmp_path)
+    sha256, seen = data.sha256, kept.act(x, 0)
+    del data, run, kept
+    import gc
+
+    from coexplore.run.frozen import fixed
+    from coexplore.store import encoding
+
+    fixed.cache_clear()  # whatever still holds the data
+    encoding._setting.cache_clear()
+    encoding._latest.cache_clear()
+    gc.collect()
+    (result,) = load(tmp_path)
+    wanted = f"make the Dataset of 3 inputs and 2 labels whose sha256 is {sha256[:12]}… first"
+    assert result.run.task.missing == f"task: the data of 'mine' are not here; {wanted}"
+    assert len(result.curve) == 8
+    assert result.accuracy is not None
+    assert np.array_equal(result.act(x, 0), seen)
+    with pytest.raises(FieldError, match="the data of 'mine' are not here"):
+        train(result.run, progress=False)
+    assert "task=mine" not in here("runs", "--store", tmp_path).stderr
+    again = Dataset(x, y, name="mine")
+    assert again.sha256 == sha256
+    assert result.run.task.missing is None
+    assert study(Run(rule=Reinforce(), task=again, **TINY), progress=False, store=tmp_path).trained == 0
