@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from coexplore import Boltzmann, Control, Dataset, Multiplexer, Reinforce, Run, engines, load, train
-from coexplore.run import command
 from coexplore.settings import FieldError
 from coexplore.store import Store
 from coexplore.study import study
@@ -42,7 +41,7 @@ def runs_of(excursion):
 FRESH = """
 import contextlib, io, json, shlex, sys, warnings
 import coexplore
-from coexplore.cli import _main
+from coexplore.cli import _main, train
 
 store, plugin = sys.argv[1:3]
 
@@ -66,25 +65,54 @@ said("report", "--store", store, "--out", f"{store}/report.html")
 said("runs", "export", f"{store}/runs.json", "--store", store)
 again = {}
 for run in json.load(open(f"{store}/runs.json")):
-    words = shlex.split(run["command"])[1:]
-    (trained,) = json.loads(said(*words, "--json"))["runs"]
-    again[run["digest"]] = [run["command"], trained["digest"], trained["curve"] == run["curve"]]
+    words = shlex.split(run["command"])[2:]
+    (meant,) = train.described_runs(train.read(words))
+    again[run["digest"]] = [run["command"], meant.digest]
+    if "--task blobs" in run["command"]:
+        (trained,) = json.loads(said("train", *words, "--json"))["runs"]
+        assert trained["curve"] == run["curve"]
 print(json.dumps([told, missing, "excursion" in known, len(without), listed, len(loaded), imported, again]))
 """
 
 
-def test_everything_of_it_goes_from_the_command_through_a_store_to_another_process_and_back(excursion, here, tmp_path):
-    store = tmp_path / "store"
-    for words in (["--task", "thermostat", "--slack", "0.2"], ["--task", "blobs"], ["--task", "arms"]):
-        shared = "train reinforce --critic none --units 4 --episodes 160 --store"
-        assert here(*shared.split(), store, *words).returncode == 0
-    words = "train halved --strength 0.5 --bits 1 --critic none --units 4 --episodes 160 --store"
-    assert here(*words.split(), store).returncode == 0
-    words = f"train reinforce --task {CORRIDOR} --critic none --units 4 --episodes 16 --store"
-    assert here(*words.split(), store).returncode == 0
-    digests = {run.digest for run in runs_of(excursion)}  # the same runs in Python
-    assert {name.partition(".")[0] for name in Store(store).names()} == digests
+COMMANDS = f"""
+reinforce --episodes 160 --task thermostat --slack 0.2
+reinforce --episodes 160 --task blobs
+reinforce --episodes 160 --task arms
+halved --episodes 160 --strength 0.5 --bits 1
+reinforce --episodes 16 --task {CORRIDOR}
+"""
 
+
+def test_all_of_it_goes_through_commands_stores_and_processes_as_ours_does(excursion, here, tmp_path):
+    store, runs = tmp_path / "store", runs_of(excursion)
+    for line in COMMANDS.split("\n")[1:-1]:
+        words = ["train", *line.split(), "--units", "4", "--critic", "none", "--snapshots", "0", "--store", store]
+        assert here(*words).returncode == 0
+    digests = {run.digest for run in runs}  # the same in Python
+    assert {name.partition(".")[0] for name in Store(store).names()} == digests
+    done = study(runs, progress=False, store=store)
+    assert (done.trained, done.problems, {result.run for result in load(store)}) == (0, [], set(runs))
+    assert done.results[1].accuracy > 0.2
+    _goes_on_from_checkpoints(runs, done.results, tmp_path / "interrupted")
+    _is_found_by_others(store, digests, tmp_path)
+
+
+def _goes_on_from_checkpoints(runs, results, store):
+    for run in runs:
+        engine = engines.choose(run)
+        group = Group(engine, [run], [None], 0)
+        group.state = engine.advance(group.state, 3)
+        assert 0 < group.done < run.updates
+        group.save_checkpoint(Store(store))
+        assert Store(store).checkpoint(run, engine.name, engine.built())[0].done == group.done
+    done = study(runs, progress=False, store=store, snapshots=0)
+    assert (done.trained, done.problems) == (len(runs), [])
+    for one, other in zip(results, done.results, strict=True):
+        assert np.array_equal(one.curve, other.curve)
+
+
+def _is_found_by_others(store, digests, tmp_path):
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     words = [sys.executable, "-c", FRESH, str(store), str(PLUGIN)]
     done = subprocess.run(words, capture_output=True, text=True, env=env, check=False, cwd=tmp_path)
@@ -97,32 +125,11 @@ def test_everything_of_it_goes_from_the_command_through_a_store_to_another_proce
     gone = ["env: 'excursion/Corridor-v0' cannot be made", "task: the data of 'blobs'", "task: the function 'arms'"]
     assert [line.startswith(start) for line, start in zip(missing, gone, strict=True)] == [True] * 3
     assert again.keys() == digests
-    assert all(digest == trained and same for digest, (_, trained, same) in again.items())
+    assert all(digest == meant for digest, (_, meant) in again.items())
     commands = [line for line, *_ in again.values()]
     assert sum(f"--task {CORRIDOR} " in line for line in commands) == 1
     assert sum("--task blobs " in line for line in commands) == 1
     assert not (store / "damaged").exists()
-
-
-def test_in_python_it_trains_resumes_and_is_found_again(excursion, tmp_path):
-    runs = runs_of(excursion)
-    plain = train(runs, progress=False)
-    for run in runs:
-        engine = engines.choose(run)
-        group = Group(engine, [run], [None], 0)
-        group.state = engine.advance(group.state, 3)
-        assert 0 < group.done < run.updates
-        group.save_checkpoint(Store(tmp_path))
-        assert Store(tmp_path).checkpoint(run, engine.name, engine.built())[0].done == group.done
-    for trained in (len(runs), 0):
-        done = study(runs, progress=False, store=tmp_path)
-        assert (done.trained, done.problems) == (trained, [])
-        for one, other in zip(plain, done.results, strict=True):
-            assert np.array_equal(one.curve, other.curve)
-    found = {result.run: result for result in load(tmp_path)}
-    assert set(found) == set(runs)
-    assert found[runs[1]].accuracy == plain[1].accuracy > 0.2
-    assert [command(run) is not None for run in runs] == [True] * 5
 
 
 def test_what_is_offered_is_listed_and_a_name_that_does_not_fit_is_told(excursion, here, tmp_path, monkeypatch):

@@ -130,7 +130,8 @@ def _described(x: Any, y: Any, held_out: Any) -> dict[str, Any]:
 def _inputs(x: Any) -> NDArray[np.float32]:
     """A copy, which nobody else can change."""
     try:
-        array = np.array(x, np.float32, order="C")
+        with np.errstate(over="ignore"):  # what becomes infinite is refused below
+            array = np.array(x, np.float32, order="C")
     except (TypeError, ValueError):
         raise refusal("x", type(x).__name__, "an array of numbers, an input in each row") from None
     if array.ndim < 2 or not array.size:
