@@ -14,6 +14,4 @@ tumours = Dataset(scale(x), y, name="breast-cancer")
 if __name__ == "__main__":
     runs = grid(Run(task=tumours, hidden=32, episodes=32_000), rule=[Boltzmann(), Backprop()], seed=range(5))
     for result in train(runs):
-        print(
-            f"{result.run.rule.name:<10} seed {result.seed}: reward {result.last:.2f}, held out {result.accuracy:.3f}"
-        )
+        print(f"{result.run.rule.name}, seed {result.seed}: reward {result.last:.2f}, held out {result.accuracy:.3f}")

@@ -5,7 +5,6 @@ A `Task` ends after one step: it `sample`s states, the network `observe`s them, 
 An environment, of many steps, is stepped by an engine of its own.
 """
 
-import dataclasses
 from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
 
@@ -82,7 +81,13 @@ class AnyTask(Checked):
 
     def bare(self: This) -> This:
         """As it is compiled: without what only people and files need."""
-        return dataclasses.replace(self, source="")
+        return self._with(source="")
+
+    def _with(self: This, **fields: object) -> This:
+        """The same with other fields. Its class is not asked to make it: on a cluster that is a copy, which cannot."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__ | fields)
+        return other
 
 
 class Task(AnyTask):
@@ -139,4 +144,4 @@ class Task(AnyTask):
 
     def holding(self: Mine, arrays: Any) -> Mine:
         """The same with its data at hand; arrays are leaves."""
-        return dataclasses.replace(self.bare(), given=arrays)
+        return self.bare()._with(given=arrays)

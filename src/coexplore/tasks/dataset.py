@@ -105,7 +105,7 @@ class Dataset(Labelled):
         return held.data
 
     def bare(self: This) -> This:
-        return dataclasses.replace(self, source="", held=None)
+        return self._with(source="", held=None)
 
 
 def _described(x: Any, y: Any, held_out: Any) -> dict[str, Any]:
