@@ -42,6 +42,7 @@ FRESH = """
 import contextlib, io, json, shlex, sys, warnings
 import coexplore
 from coexplore.cli import _main, train
+from coexplore.run import command
 
 store, plugin = sys.argv[1:3]
 
@@ -56,6 +57,7 @@ with warnings.catch_warnings(record=True) as left_out:
 told = sorted(str(each.message).partition(": ")[2] for each in left_out)
 missing = sorted(filter(None, (result.run.task.missing for result in without)))
 known = sorted(sys.modules)
+repeat = [command(result.run, result.provenance) for result in without]
 listed = said("runs", "--store", store)
 
 sys.path.insert(0, plugin)
@@ -71,7 +73,7 @@ for run in json.load(open(f"{store}/runs.json")):
     if "--task blobs" in run["command"]:
         (trained,) = json.loads(said("train", *words, "--json"))["runs"]
         assert trained["curve"] == run["curve"]
-print(json.dumps([told, missing, "excursion" in known, len(without), listed, len(loaded), imported, again]))
+print(json.dumps([told, repeat, missing, "excursion" in known, len(without), listed, len(loaded), imported, again]))
 """
 
 
@@ -117,11 +119,12 @@ def _is_found_by_others(store, digests, tmp_path):
     words = [sys.executable, "-c", FRESH, str(store), str(PLUGIN)]
     done = subprocess.run(words, capture_output=True, text=True, env=env, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    told, missing, imported, without, listed, loaded, then, again = json.loads(done.stdout)
+    told, repeat, missing, imported, without, listed, loaded, then, again = json.loads(done.stdout)
     unknown = "is not one of ours, nor installed here; install or import what defines it"
     assert told == [f"left out 1 run: rule: 'halved' {unknown}", f"left out 1 run: task: 'thermostat' {unknown}"]
     assert (imported, without, loaded, then) == (False, 3, 5, True)  # a file alone makes nothing be imported
     assert "3 runs" in listed
+    assert sum(f"--task {CORRIDOR} " in str(line) for line in repeat) == 1  # known from the provenance alone
     gone = ["env: 'excursion/Corridor-v0' cannot be made", "task: the data of 'blobs'", "task: the function 'arms'"]
     assert [line.startswith(start) for line, start in zip(missing, gone, strict=True)] == [True] * 3
     assert again.keys() == digests

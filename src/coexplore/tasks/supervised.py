@@ -147,4 +147,4 @@ def split(x: NDArray[Any], y: NDArray[Any], held_out: int) -> Data:
     """The last of a fixed permutation are held out. RandomState is old, but its numbers are frozen for good."""
     places = np.random.RandomState(0).permutation(len(x)).astype(np.int32)
     kept = len(x) - held_out
-    return Data(x.astype(np.float32), y.astype(np.int32), places[:kept], places[kept:])
+    return Data(x.astype(np.float32, copy=False), y.astype(np.int32), places[:kept], places[kept:])
