@@ -189,6 +189,7 @@ class Run:
     def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
         """The run again. `imported_only`: of what is neither ours nor installed, only what is imported is looked at."""
         data, find = dict(data), rules.imported if imported_only else rules.find
+        find_task = registry.find if imported_only else registry.asked
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
         own = specs(cls)
         for name in data:
@@ -198,7 +199,7 @@ class Run:
             built = tuple(build_named(each, find) for each in (rule if isinstance(rule, list) else [rule]))
             data["rule"] = built if isinstance(rule, list) else built[0]
         if task is not None:
-            data["task"] = build_named(task, registry.find)
+            data["task"] = build_named(task, find_task)
         data["critic"] = None if critic is None else build(Critic, critic)
         return cls(**{name: unplain(value) for name, value in data.items()})
 

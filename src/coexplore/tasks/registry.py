@@ -61,6 +61,14 @@ def find(name: str) -> type[AnyTask]:
         raise Unknown(str(error)) from error
 
 
+def asked(name: str) -> type[AnyTask]:
+    """The same of what a person names."""
+    try:
+        return find(name)
+    except Unknown:
+        raise refusal("task", name, f"one of {', '.join(known())}", known()) from None
+
+
 def check(task: AnyTask) -> None:
     """That a task of the user's own can be told from ours, and found again by what a file says of it."""
     kind = type(task)
