@@ -14,7 +14,7 @@ from gymnasium.spaces import Box, Discrete
 
 from coexplore import Control, Rule, Run, choice, outer
 from coexplore.rules.laws import Bernoulli
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 from coexplore.units import Affine
 
 count = itertools.count()
@@ -57,9 +57,7 @@ def a_task(**changes):
         "output": property(lambda self: Bernoulli()),
         "outputs": property(lambda self: 1),
     }
-    return type(
-        name.title().replace("-", ""), (OneStep,), {k: v for k, v in (usual | changes).items() if v is not None}
-    )
+    return type(name.title().replace("-", ""), (Task,), {k: v for k, v in (usual | changes).items() if v is not None})
 
 
 class World(gymnasium.Env):

@@ -153,7 +153,6 @@ def test_a_setting_is_tried_out_once_whatever_its_numbers_and_seeds(monkeypatch,
         ),
         (lambda: Run(rule=a_rule(title=3)()), r"Rule\d+.title: 3 is not allowed; give a text"),
         (lambda: Run(rule=a_rule(name=None)()), r"rule: Rule\d+ does not say its name: AttributeError: "),
-        (lambda: Run(task=a_task(batch=None)()), r"task: Task\d+ does not say its batch: AttributeError: "),
         (lambda: Run(task=a_task(episodes="many")()), "episodes: 'many' is not allowed; give a whole number"),
         (
             lambda: Run(task=a_task(graded=property(raising("OSError: gone")))()),

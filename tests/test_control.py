@@ -240,7 +240,11 @@ def test_a_stored_run_comes_back_and_can_act(tmp_path):
 def test_a_result_whose_environment_is_missing_can_still_be_read(tmp_path, monkeypatch):
     run = dataclasses.replace(PLAIN, task=Control(env="probe/both-v0"))
     train([run], progress=False, store=tmp_path)
-    monkeypatch.setattr(Control, "missing", "not installed")
+
+    def gone(env):
+        raise FieldError(f"env: {env!r} is not installed")
+
+    monkeypatch.setattr("coexplore.tasks.control.spaces", gone)
     found, problems = Store(tmp_path).find(run)
     assert not problems
     assert found.params is None

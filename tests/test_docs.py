@@ -82,6 +82,36 @@ def test_the_example_of_optuna_stops_some_runs_and_finishes_others(monkeypatch, 
     assert 0 < int(stopped) < 12
 
 
+def test_the_page_on_tasks_of_ones_own_does_what_it_says(tmp_path, monkeypatch, capsys, here):
+    """The first three blocks are a module, the fourth trains on it, then come the commands."""
+    page = (ROOT / "docs" / "tasks.md").read_text()
+    *module, training = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(module) == 3
+    (commands,) = re.findall(r"```sh\n(.*?)```", page, re.S)
+    (tmp_path / "my_tasks.py").write_text("\n".join(module))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    exec(compile(f"from my_tasks import *\n{training}", "tasks.md", "exec"), {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert sorted(line[0] for line in lines) == ["arms", "thermostat", "thermostat", "wine"]
+    assert [line[2] != "None" for line in lines] == [line[0] == "wine" for line in lines]
+    shown = [here(*line.split()[1:]) for line in commands.splitlines()]
+    assert [done.returncode for done in shown] == [0] * 4
+    assert ["runs were there already" in done.stdout for done in shown] == [True, False, True, False]
+    assert "2 runs (xla)" in shown[-1].stdout
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "wine"])
+def test_the_examples_on_scikit_learns_data_have_twelve_lines_and_run(name, capsys):
+    text = (ROOT / "examples" / f"{name}.py").read_text()
+    assert len([line for line in text.split('"""')[2].splitlines() if line.strip()]) <= 12
+    for long, short in (("32_000", "160"), ("range(5)", "range(1)"), ("[Boltzmann(), Backprop()]", "Backprop()")):
+        assert long in text
+        text = text.replace(long, short)
+    exec(compile(text, name, "exec"), {"__name__": "__main__"})
+    assert re.fullmatch(r"backprop, seed 0: reward -?\d\.\d\d, held out [01]\.\d{3}\n", capsys.readouterr().out)
+
+
 @pytest.fixture
 def election(monkeypatch, capsys):
     def run(*words):

@@ -186,7 +186,6 @@ HOSTILE = {
     "no provenance": (stated(each=None), "AttributeError"),
     "nobody's parameters": (stated(whole=7), "belongs to none"),
     "parameters that nobody has": (stated(whole=None), "belongs to none"),
-    "an unknown rule": (named("stranger"), "'stranger' is not one of ours"),
     "a rule that is no rule": (lambda about, tensors: about["settings"][0]["run"].update(rule=3), "TypeError"),
     "a later version": (lambda about, tensors: about.update(pack=4), "a pack of version '4'"),
     "no settings": (lambda about, tensors: about.pop("settings"), "KeyError: 'settings'"),
@@ -205,6 +204,20 @@ def test_a_pack_that_was_tampered_with_is_refused_in_one_line(kind, path):
     assert words in str(refused.value)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_of_a_pack_with_an_unknown_rule_the_rest_is_read_and_a_line_says_so(path):
+    about, tensors, _ = unseal(path)
+    every = len(load(path))
+    named("stranger")(about, tensors)
+    seal(path, about, tensors, {})
+    with pytest.warns(UserWarning, match="left out 3 runs: rule: 'stranger' is not one of ours") as told:
+        assert len(load(path)) == every - 3 > 0
+    assert len(told) == 1
+    about["settings"] = about["settings"][:1]
+    seal(path, about, {name: x for name, x in tensors.items() if name.startswith("0.")}, {})
+    with pytest.raises(StoreError, match="'stranger' is not one of ours"):
+        load(path)
 
 
 def test_parameters_that_do_not_fit_are_refused_when_they_are_asked_for(path):

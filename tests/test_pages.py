@@ -13,6 +13,7 @@ import runpy
 import shlex
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from pages import PAGES, ROOT, blocks, commands
@@ -57,6 +58,10 @@ NOT_RUN = {
     "coexplore report --store runs --out report.html": "seconds; tests/test_report.py makes one",
     "coexplore report --store runs --serve": "serves until it is stopped; tests/test_live.py does so",
     "coexplore runs pack tuned.safetensors --figure tuned": "needs a search that is done; tests/test_tuned.py has one",
+}
+ELSEWHERE = {  # pages that a test of their own follows
+    "docs/callbacks.md": "tests/test_docs.py asks who was stopped",
+    "docs/tasks.md": "tests/test_docs.py puts the first blocks into a module, as the page says",
 }
 OPTIONAL = {"torch"}  # a block that imports one is compiled only where it is not installed
 PRINTS = {  # what pages print, or end with
@@ -140,7 +145,7 @@ class Session:
         raise Interrupted([])
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", sorted({*PAGES} - {*ELSEWHERE}))
 def test_every_block_of_a_page_runs(page, here, capsys, monkeypatch, tmp_path):
     session = Session(page, here, capsys, monkeypatch)
     for name in ("examples", "results"):
@@ -166,7 +171,9 @@ def test_no_exception_is_listed_that_no_page_needs():
     assert set(NOT_RUN) <= {shlex.join(each) for each in words}
     imported = {name for text in texts.values() for name in re.findall(r"^import (\w+)", text, re.M)}
     assert not OPTIONAL - imported
-    assert not set(BEGUN) - set(PAGES)
+    assert not {*BEGUN, *ELSEWHERE} - {*PAGES}
+    followed = (ROOT / "tests" / "test_docs.py").read_text()
+    assert all(Path(page).name in followed for page in ELSEWHERE)
     assert all(any(fnmatch.fnmatch(page, pattern) for page in PAGES) for pattern in (*PRINTS, *LEAVES))
 
 

@@ -222,15 +222,20 @@ def test_a_node_without_the_engine_is_given_nothing_for_it(cluster):
 OWN = """
 import os, sys
 import numpy as np
-from coexplore import Boolean, Run, grid, train
+from coexplore import Bandit, Boolean, Dataset, Run, grid, number, train
 from helpers.signals import half
 from rule import Halved
 
 class Mine(Boolean):
     name, title = "mine", "a task of one's own, defined in the script"
+    level: float = number(1.0, "a setting of its own")
 
-run = Run(rule=Halved(), task=Mine(function="parity", bits=3), hidden=(6,), episodes=16 * 300)
-runs = grid(run, seed=range(2))
+def paid(state, action):
+    return half(state[:, 0])
+
+tasks = [Mine(function="parity", bits=3), Dataset(np.eye(5), [0, 1, 0, 1, 1]), Bandit(paid, name="own", version="1")]
+run = Run(rule=Halved(), hidden=(6,), episodes=16 * 300)
+runs = grid(run, task=tasks, seed=range(2))
 here = train(runs, progress=False)
 for file in ("rule.py", "helpers/signals.py", "helpers/__init__.py"):
     os.remove(file)  # as on a machine that has none of them

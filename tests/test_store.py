@@ -125,6 +125,34 @@ def test_a_store_names_rules_and_never_imports_what_it_names(results, tmp_path):
     assert Run.from_dict(run.to_dict(), imported_only=True) == run  # imported already, so it may be used
 
 
+def test_a_rule_that_is_not_here_any_more_leaves_the_rest_of_an_indexed_store_readable(results, tmp_path, monkeypatch):
+    from coexplore import choice, rules
+    from coexplore.settings import Unknown
+    from coexplore.store import folder
+
+    class Gone(Rule):
+        name, title, credit = "gone", "soon forgotten", Reinforce.credit
+        centring: str = choice("both", "what is centred", options=("both",))
+        centring_strength: float = 1.0
+
+    monkeypatch.setattr(folder, "LEAST_INDEXED", 1)
+    own = Run(rule=Gone(), hidden=(3,), task=TASK, episodes=160)
+    train([own, results[1].run], engine="xla", progress=False, store=tmp_path, snapshots=0)
+    assert len(load(tmp_path)) == 2
+
+    def gone(name):
+        if name in rules.BUILT_IN:
+            return rules.BUILT_IN[name]
+        raise Unknown(f"rule: {name!r} is gone")
+
+    monkeypatch.setattr(rules, "imported", gone)
+    found, problems = read(tmp_path)
+    assert [result.run for result in found] == [results[1].run]
+    assert problems == [f"{tmp_path}: left out 1 run: rule: 'gone' is gone"]
+    kept, problems = Store(tmp_path).find_all([own, results[1].run], "xla")
+    assert (set(kept), problems) == ({own, results[1].run}, [])  # whoever asks for it has it
+
+
 def test_a_pack_keeps_every_window_and_one_seeds_parameters(tmp_path):
     runs = grid(
         Run(rule=Boltzmann(steps=1), hidden=(3,), task=TASK, episodes=16 * 2000), seed=range(3), coupling=[0, 1]

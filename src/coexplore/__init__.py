@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from coexplore.study import train as train
     from coexplore.study import tune as tune
     from coexplore.study.tensorboard import TensorBoard as TensorBoard
+    from coexplore.tasks.bandit import Bandit as Bandit
+    from coexplore.tasks.base import Task as Task
     from coexplore.tasks.control import Control as Control
+    from coexplore.tasks.dataset import Dataset as Dataset
     from coexplore.tasks.multiplexer import Multiplexer as Multiplexer
     from coexplore.tasks.supervised import Boolean as Boolean
     from coexplore.tasks.supervised import Digits as Digits
@@ -48,10 +51,12 @@ __version__ = "0.1.0"
 # Where each public name lives: loaded when first asked for, so that importing the package costs nothing.
 _HOMES = {
     "Backprop": "rules",
+    "Bandit": "tasks.bandit",
     "Boolean": "tasks.supervised",
     "Boltzmann": "rules",
     "Control": "tasks.control",
     "Critic": "critic",
+    "Dataset": "tasks.dataset",
     "Digits": "tasks.supervised",
     "Feedback": "rules",
     "Linear": "settings",
@@ -66,6 +71,7 @@ _HOMES = {
     "Run": "run",
     "STOP": "study",
     "StraightThrough": "rules",
+    "Task": "tasks.base",
     "TensorBoard": "study.tensorboard",
     "Tuned": "study",
     "UnbiasedWeightMax": "rules",

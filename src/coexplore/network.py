@@ -18,7 +18,7 @@ from coexplore.critic import Critic
 from coexplore.rules import Feedback, Rule
 from coexplore.rules.base import odds
 from coexplore.rules.laws import AbstractActivity, Law, Output
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 from coexplore.units import drive, outer, sent
 
 Activities = tuple[AbstractActivity, ...]
@@ -125,7 +125,7 @@ def _log_joint(actor: Actor, params: Params, s: Float[Array, "B D"], activities:
 
 
 def outcome(
-    task: OneStep, actor: Actor, params: Params, state: Any, activities: Activities
+    task: Task, actor: Actor, params: Params, state: Any, activities: Activities
 ) -> tuple[Activities, Float[Array, " B"]]:
     """What happened, and its reward R(S, A). Where the task grades, the right answer stands for A, R = log P(A | H)."""
     *_, below, output = actor.laws

@@ -10,9 +10,8 @@ from coexplore.run import PRESETS, base, dashed, flat
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.names import Names, settings
 from coexplore.settings import Choice, EachLayer, FieldError, Spec, Switch
-from coexplore.tasks.base import Task
-from coexplore.tasks.control import Control
-from coexplore.tasks.registry import TASKS
+from coexplore.tasks import registry
+from coexplore.tasks.base import AnyTask
 
 Where = tuple[str, str]  # a rule and a task
 
@@ -36,13 +35,13 @@ def everything() -> Names:
     for name in rules.known():
         with contextlib.suppress(FieldError):
             found.append(rules.find(name))
-    return settings(found, TASKS.values())
+    return settings(found, registry.TASKS.values())
 
 
 def _words(spec: Spec | TaskName | Layers) -> Iterable[str]:
     """That a value may be, where they can be listed."""
     if isinstance(spec, TaskName):
-        return [name for name in TASKS if name != Control.name]
+        return registry.known()
     if isinstance(spec, Layers):
         return rules.known()
     if isinstance(spec, Switch):
@@ -50,7 +49,7 @@ def _words(spec: Spec | TaskName | Layers) -> Iterable[str]:
     return spec.options if isinstance(spec, Choice) else ()
 
 
-def defaults(kinds: Sequence[type[Rule]], tasks: Sequence[Task], preset: str | None) -> dict[str, str]:
+def defaults(kinds: Sequence[type[Rule]], tasks: Sequence[AnyTask], preset: str | None) -> dict[str, str]:
     """By the name of a setting; where rules or tasks differ in it, that of each."""
     starts: dict[Where, dict[str, str]] = {}
     for rule in kinds:

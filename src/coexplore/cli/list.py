@@ -7,14 +7,17 @@ from coexplore.cli.parser import Parser
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.tunings import TUNINGS
 from coexplore.settings import FieldError
-from coexplore.tasks.registry import TASKS
+from coexplore.tasks import registry
+from coexplore.tasks.control import Control
+
+ENVIRONMENT = "CartPole-v1"  # for all of them: --task takes it
 
 
 def list_command(words: list[str]) -> int:
     list_parser().read(words)
     things: dict[str, Iterable[str]] = {
         "rules": rules.known(),
-        "tasks": TASKS,
+        "tasks": [*registry.known(), ENVIRONMENT],
         "engines": engines.NAMES,
         "figures": [*FIGURES, *TUNINGS],
     }
@@ -40,6 +43,8 @@ def _title(heading: str, name: str) -> str:
             return f"{TUNINGS[name].title} (ours; settings tuned)"
         return FIGURES[name].title + (" (ours)" if FIGURES[name].ours else "")
     try:
-        return TASKS[name].title if heading == "tasks" else rules.find(name).title
+        if heading == "tasks":
+            return Control.title if name == ENVIRONMENT else registry.named(name).title
+        return rules.find(name).title
     except FieldError as error:  # a plug-in that cannot be loaded
         return str(error)

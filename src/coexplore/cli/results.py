@@ -8,6 +8,7 @@ from coexplore import engines, rules
 from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, Run, select
+from coexplore.run.kinds import TaskName
 from coexplore.store import StoreError, read
 from coexplore.study import ClusterError, Interrupted, Study, failure_lines, study
 from coexplore.study.tensorboard import TensorBoard
@@ -20,6 +21,8 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
         if name == "rule":
             for each in value.split("+"):  # of a layer each
                 rules.find(each)  # named by the user, so its plug-in may be loaded
+        elif name == "task" and ":" in value:
+            TaskName().parse("select", value)  # so may a module of the user's own
     results, problems = read(options["store"])
     for problem in problems:
         print(f"coexplore: {problem}", file=sys.stderr)

@@ -12,7 +12,7 @@ from coexplore.run import Result, by_setting, command, labels
 from coexplore.run.evaluation import Evaluation
 from coexplore.stats.estimates import summary
 from coexplore.study import Tuned
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 
 MOST_ROWS = 100
 
@@ -47,7 +47,7 @@ def candidate_table(tuned: Tuned) -> Table:
     return table
 
 
-def evaluation_table(found: dict[Result, Evaluation], task: Task | None) -> Table:
+def evaluation_table(found: dict[Result, Evaluation], task: AnyTask | None) -> Table:
     """A line for each setting; `task` is what they were evaluated on, if not their own."""
     settings = by_setting(found)
     table = Table(title="reward: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
@@ -66,7 +66,7 @@ def evaluation_table(found: dict[Result, Evaluation], task: Task | None) -> Tabl
 
 def described(result: Result) -> dict[str, Any]:
     """A result as JSON has it."""
-    repeat = command(result.run)
+    repeat = command(result.run, result.provenance)
     return {
         "run": result.run.to_dict(),
         "command": repeat and f"{repeat} --engine {result.engine}",

@@ -19,7 +19,7 @@ from coexplore.run.names import Names, settings
 from coexplore.settings import refusal
 from coexplore.store import write
 from coexplore.study import Study, faulty
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.multiplexer import Multiplexer
 
 EXAMPLE = "boltzmann"  # whose flags `train --help` explains
@@ -127,7 +127,7 @@ def described_runs(options: dict[str, Any]) -> list[Run]:
     )
 
 
-def _runs(kinds: Kinds, task: Task | None, options: dict[str, Any]) -> list[Run]:
+def _runs(kinds: Kinds, task: AnyTask | None, options: dict[str, Any]) -> list[Run]:
     start = base(kinds[0], options["preset"], task)
     axes = {name: options[name] for name in settings(kinds, [type(start.task)]) if options[name] is not None}
     if "layers" in axes:

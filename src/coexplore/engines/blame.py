@@ -17,12 +17,12 @@ from coexplore.engines.watched import not_finite, too_large
 from coexplore.network import Network, Params
 from coexplore.run.run import Run
 from coexplore.settings import worked_out
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 
 def lost(engine: Engine[S], state: S) -> list[int]:
     """The places of the runs that have no numbers left after an advance. Environments answer for their own rewards."""
-    rewards = np.isfinite(state.reward) if isinstance(state.runs[0].task, OneStep) else np.ones(len(state.runs))
+    rewards = np.isfinite(state.reward) if isinstance(state.runs[0].task, Task) else np.ones(len(state.runs))
     found = zip(rewards, engine.params(state), strict=True)
     return [i for i, (finite, params) in enumerate(found) if not finite or not_finite(params)]
 

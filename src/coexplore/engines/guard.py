@@ -18,7 +18,7 @@ from coexplore.rules import OURS
 from coexplore.rules.laws import Law, Output
 from coexplore.run.run import Run
 from coexplore.settings import worked_out
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.tasks.supervised import Boolean, Digits
@@ -112,10 +112,11 @@ def _try_law(who: str, law: Law, B: int, D: int, N: int, key: Any) -> Any:
 def _try_out(run: Run) -> None:
     """One update, of which only the shapes are worked out."""
     _check_laws(run)
-    jax.eval_shape(functools.partial(_update, run), program(run), jax.random.key(0))
+    data = called(task_name(run), "load", run.task.load) if isinstance(run.task, Task) else None
+    jax.eval_shape(functools.partial(_update, run), program(run), data, jax.random.key(0))
 
 
-def _update(run: Run, numbers: Program, key: Any) -> Any:
+def _update(run: Run, numbers: Program, data: Any, key: Any) -> Any:
     """As the engine will do it, everybody watched."""
     watched, params = _watched(run, numbers), run.init()
     if isinstance(run.task, Control):
@@ -124,10 +125,11 @@ def _update(run: Run, numbers: Program, key: Any) -> Any:
         return acted(worked_out(watched, jnp.float32(0)), params, jnp.zeros(run.task.size), key)
     from coexplore.engines.xla import ADAM, update
 
-    state = watched.task.sample(run.batch, key)
-    watched.task.observe(state)
-    watched.task.answer(state)  # for which no update need ask
-    return update(watched, key, jnp.float32(0), params, ADAM.init(params))
+    task = watched.task.holding(data)
+    state = task.sample(run.batch, key)
+    task.observe(state)
+    task.answer(state)  # for which no update need ask
+    return update(watched, data, key, jnp.float32(0), params, ADAM.init(params))
 
 
 def _watched(run: Run, numbers: Program) -> Program:
@@ -135,5 +137,5 @@ def _watched(run: Run, numbers: Program) -> Program:
     net = numbers.network
     pairs = zip(net.rules, rule_names(run), strict=True)
     rules = tuple(WatchedRule(inner=rule, who=who, centring=rule.centring) for rule, who in pairs)
-    task = WatchedTask(numbers.task, task_name(run), run.batch) if isinstance(run.task, OneStep) else numbers.task
+    task = WatchedTask(numbers.task, task_name(run), run.batch) if isinstance(run.task, Task) else numbers.task
     return Program(Network(rules, net.output, net.critic, net.signals), task, numbers.rates, run.batch)

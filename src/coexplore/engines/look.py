@@ -19,15 +19,18 @@ from coexplore.run.frozen import FIRING, QUICKLY, fixed
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import worked_out
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.arrays import on_device
+from coexplore.tasks.base import Task
 
 
 def look(run: Run, params: Params, done: int) -> Tensors:
     """One run after so many updates, as a group of one. On the CPU, by itself: so no neighbour changes a bit."""
-    assert isinstance(run.task, OneStep)
+    assert isinstance(run.task, Task)
+    cpu = jax.devices("cpu")[0]
     actor = jax.tree.map(np.float32, worked_out(run.network.actor, progress_after(run, done)))
-    with jax.default_device(jax.devices("cpu")[0]):
-        seen = _seen(actor, run.critic, run.task, params, *fixed(run.task))
+    with jax.default_device(cpu):
+        task = run.task.holding(on_device(run.task.load(), cpu))
+        seen = _seen(actor, run.critic, task, params, *fixed(run.task))
     share = accuracy(run.task, actor, params)
     rows = {**seen, **({} if share is None else {"accuracy": np.float32(share)}), **_norms(params, _norm)}
     return {name: np.asarray(row)[None] for name, row in rows.items()}
@@ -36,9 +39,10 @@ def look(run: Run, params: Params, done: int) -> Tensors:
 def look_at_group(runs: tuple[Run, ...], actors: Actor, group: Params, done: int) -> Tensors:
     """A group whose actors and parameters have a first axis, on the device where they are: one call for all of them."""
     task = runs[0].task
-    assert isinstance(task, OneStep)
+    assert isinstance(task, Task)
     now = worked_out(actors, progress_after(runs[0], done))
-    seen = _seen_group(now, runs[0].critic, task, group, *fixed(task))
+    held = task.holding(on_device(task.load()))
+    seen = _seen_group(now, runs[0].critic, held, group, *fixed(task))
     share = accuracies(task, now, group)
     rows = {**seen, **({} if share is None else {"accuracy": share}), **_norms(group, _norm_of_each)}
     return {name: np.asarray(x)[: len(runs)] for name, x in rows.items()}
@@ -67,7 +71,7 @@ def _norm_of_each(leaf: Tensor) -> Tensor:
     return np.sqrt(np.square(leaf.reshape(len(leaf), -1)).sum(axis=1))
 
 
-def _see(actor: Actor, critic: Critic | None, task: OneStep, params: Params, state: Any, key: Any) -> Any:
+def _see(actor: Actor, critic: Critic | None, task: Task, params: Params, state: Any, key: Any) -> Any:
     s = task.observe(state)
     activities = network.act(actor, params, s, key)
     seen = {f"{FIRING}{i}": activity.h.mean(axis=0) for i, activity in enumerate(activities)}

@@ -31,7 +31,7 @@ def refused(run: Run) -> str | None:
     phases = isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity)
     deep = critic is not None and (len(critic.widths) > 1 or critic.activation == "softplus")
     reasons = {
-        "it trains on the multiplexer": not isinstance(run.task, Multiplexer),
+        "it trains on the multiplexer": type(run.task) is not Multiplexer,
         "it takes one hidden layer": len(run.hidden) > 1,
         "its boltzmann samples synchronously and has no negative phase": phases,
         "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",

@@ -13,7 +13,7 @@ from coexplore.network import Network, Params
 from coexplore.rules import Rule
 from coexplore.run.run import Run
 from coexplore.settings import Linear, schedule
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask, Task
 
 Tree = TypeVar("Tree")
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's
@@ -31,11 +31,18 @@ class Program(eqx.Module):
     batch: int = eqx.field(static=True)
 
 
-def program(run: Run, task: Task | None = None) -> Program:
-    """Of the run; with a task in place of its own, where what is compiled should not depend on all of it."""
-    numbers = (run.network, task or run.task, run.learning_rates)
+def program(run: Run, task: AnyTask | None = None) -> Program:
+    """Of the run; with a task in place of its own, where what is compiled should not depend on all of it. The task's
+    data are no part of it: they are there once, whatever the number of runs."""
+    numbers = (run.network, task or run.task.bare(), run.learning_rates)
     network, task, rates = jax.tree.map(schedule, numbers, is_leaf=lambda x: isinstance(x, Linear))
     return Program(network, task, rates, run.batch)
+
+
+def data_of(run: Run) -> Any:
+    """What its task reads: arrays in memory."""
+    assert isinstance(run.task, Task)
+    return run.task.load()
 
 
 def each_rate(rules: Sequence[Rule], params: Params, rates: Sequence[Any]) -> Params:

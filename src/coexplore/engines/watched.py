@@ -15,7 +15,7 @@ import numpy as np
 from coexplore.engines.base import Fault, said
 from coexplore.rules import Feedback, Rule
 from coexplore.rules.laws import Law, Output
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
@@ -117,11 +117,11 @@ class WatchedRule(Rule):
         return found
 
 
-class WatchedTask(OneStep):
+class WatchedTask(Task):
     """A task of one step, which `who` names, in batches of B."""
 
     name: ClassVar[str] = "watched"
-    inner: OneStep
+    inner: Task
     who: str = eqx.field(static=True)
     B: int = eqx.field(static=True)
 
@@ -146,6 +146,12 @@ class WatchedTask(OneStep):
         if name in ("inner", "who", "B"):
             raise AttributeError(name)
         return getattr(self.inner, name)
+
+    def load(self) -> Any:
+        return called(self.who, "load", self.inner.load)
+
+    def holding(self, arrays: Any) -> "WatchedTask":
+        return WatchedTask(self.inner.holding(arrays), self.who, self.B)
 
     def sample(self, B: int, key: Any) -> Any:
         state = called(self.who, "sample", self.inner.sample, B, key)

@@ -26,14 +26,15 @@ from coexplore import network
 from coexplore.critic import CriticParams
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.look import look_at_group
-from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate, padded, program, stack
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, data_of, each_rate, padded, program, stack
 from coexplore.engines.threefry import fused
 from coexplore.network import Params
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json, worked_out
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.arrays import on_device
+from coexplore.tasks.base import Task
 
 name, stream = "xla", 1
 title = "JAX: any rule, any task of one step, on whatever device JAX has"
@@ -62,6 +63,7 @@ class State:
     keys: Any
     progress: Progress
     reward: NDArray[np.float64]
+    data: Any = None  # of their task: on the device once, for all of them
 
     @property
     def done(self) -> int:
@@ -89,7 +91,7 @@ def prepare() -> None:
 
 
 def supports(run: Run) -> str | None:
-    return None if isinstance(run.task, OneStep) else "it has no environments"
+    return None if isinstance(run.task, Task) else "it has no environments"
 
 
 def caution(run: Run) -> str | None:
@@ -121,7 +123,7 @@ def _cut(same: list[Run]) -> list[list[Run]]:
 def _bytes(run: Run) -> int:
     """What a run holds during an update: parameters, moments, curve, and all that it draws."""
     one = start([run], width=1)
-    held = jax.eval_shape(_update_group, one.program, one.keys, np.int32(run.updates), one.progress)
+    held = jax.eval_shape(_update_group, one.program, one.data, one.keys, np.int32(run.updates), one.progress)
     return 4 * sum(leaf.size for leaf in jax.tree.leaves(held))
 
 
@@ -133,7 +135,8 @@ def start(runs: list[Run], width: int | None = None) -> State:
     one_program = functools.cache(program)  # for all seeds of a setting
     programs = stack(padded([one_program(run.setting) for run in runs], width))
     keys = _train_keys(np.array(padded([run.seed for run in runs], width), np.uint32))
-    return State(tuple(runs), programs, keys, progress, np.full(len(runs), np.nan))
+    data = on_device(data_of(runs[0]))
+    return State(tuple(runs), programs, keys, progress, np.full(len(runs), np.nan), data)
 
 
 def _width(runs: int) -> int:
@@ -156,7 +159,7 @@ def advance(state: State, updates: int) -> State:
 
 def _advanced(state: State, n: int) -> State:
     U = state.runs[0].updates
-    progress, rewards = _advance(state.program, state.keys, np.int32(U), state.progress, np.int32(n))
+    progress, rewards = _advance(state.program, state.data, state.keys, np.int32(U), state.progress, np.int32(n))
     reward = np.asarray(rewards, np.float64)[: len(state.runs)] / n if n else state.reward
     return dataclasses.replace(state, progress=progress, reward=reward)
 
@@ -221,25 +224,27 @@ def _each(state: State, tree: Any) -> list[Any]:
 
 def update_with_draws(state: State) -> tuple[State, Draws]:
     """One update, and all that was drawn in it."""
-    program, keys, progress = state.program, state.keys, state.progress
-    progress, draws = _one_update(program, keys, np.int32(state.runs[0].updates), progress)
+    U = np.int32(state.runs[0].updates)
+    progress, draws = _one_update(state.program, state.data, state.keys, U, state.progress)
     return dataclasses.replace(state, progress=progress), draws
 
 
 def _shape(run: Run) -> Any:
-    return jax.tree.structure(program(run)), run.hidden, run.updates
+    """What runs of a group share. Their data too: a task may make others where its settings differ."""
+    data = tuple(map(id, jax.tree.leaves(data_of(run))))
+    return jax.tree.structure(program(run)), run.hidden, run.updates, data
 
 
-def update(program: Program, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
+def update(program: Program, data: Any, key: Key[Array, ""], progress: Any, params: Params, moments: Any) -> Any:
     """One update of one run: sample S, draw H and A, observe R, give credit, step."""
     now = worked_out(program, progress)
+    task, actor = now.task.holding(data), now.network.actor
     state_key, act_key = jax.random.split(key)
-    state = now.task.sample(now.batch, state_key)
-    s = now.task.observe(state)
-    actor = now.network.actor
+    state = task.sample(now.batch, state_key)
+    s = task.observe(state)
     drawn = network.act(actor, params, s, act_key)
-    activities, r = network.outcome(now.task, actor, params, state, drawn)
-    credit = network.learn(now.network, params, s, activities, r, now.task.graded)
+    activities, r = network.outcome(task, actor, params, state, drawn)
+    credit = network.learn(now.network, params, s, activities, r, task.graded)
     return *_ascend(now, params, moments, credit), Draws(s, activities, r)
 
 
@@ -259,13 +264,13 @@ def _ascend(now: Program, params: Params, moments: Any, credit: Params) -> tuple
     return Params(layers, CriticParams.of(of_critic)), moments
 
 
-def _update_group(program: Program, keys: Any, U: Any, before: Progress) -> tuple[Progress, Draws]:
+def _update_group(program: Program, data: Any, keys: Any, U: Any, before: Progress) -> tuple[Progress, Draws]:
     """The next update of every run of a group, and the curve kept up to date."""
     t, P = before.t, before.curve.shape[1]
     progress = t.astype(jnp.float32) / jnp.maximum(U - 1, 1).astype(jnp.float32)
     update_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
-    params, moments, draws = jax.vmap(update, (0, 0, None, 0, 0))(
-        program, update_keys, progress, before.params, before.moments
+    params, moments, draws = jax.vmap(update, (0, None, 0, None, 0, 0))(
+        program, data, update_keys, progress, before.params, before.moments
     )
     curve = before.curve.at[:, before.bin].add(draws.r.mean(axis=1))
     full = before.phase + P >= U
@@ -273,11 +278,11 @@ def _update_group(program: Program, keys: Any, U: Any, before: Progress) -> tupl
     return Progress(params, moments, curve, t + 1, before.bin + full.astype(jnp.int32), phase), draws
 
 
-def _updates(program: Program, keys: Any, U: Any, progress: Progress, n: Any) -> tuple[Progress, Any]:
+def _updates(program: Program, data: Any, keys: Any, U: Any, progress: Progress, n: Any) -> tuple[Progress, Any]:
     """n updates, and each run's sum of rewards over them."""
 
     def body(_: Any, carry: tuple[Progress, Any]) -> tuple[Progress, Any]:
-        after, draws = _update_group(program, keys, U, carry[0])
+        after, draws = _update_group(program, data, keys, U, carry[0])
         return after, carry[1] + draws.r.mean(axis=1)
 
     return jax.lax.fori_loop(0, n, body, (progress, jnp.zeros(progress.curve.shape[0])))

@@ -8,7 +8,7 @@ import numpy as np
 
 from coexplore.run import Result, Run
 from coexplore.stats.bounded import Bounds
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 
 STRETCHES, POINTS = 20, 200
 
@@ -17,10 +17,10 @@ class Measure(NamedTuple):
     """A number of a result, and between which two it lies on a task."""
 
     of: Callable[[Result], float]
-    bounds: Callable[[Task], Bounds | None] = lambda task: task.reward_range
+    bounds: Callable[[AnyTask], Bounds | None] = lambda task: task.reward_range
 
 
-def _whole_range(task: Task) -> Bounds:
+def _whole_range(task: AnyTask) -> Bounds:
     """Of a fall: from nothing to all that lies between guessing and the largest reward."""
     assert task.reward_range is not None
     low, high = task.reward_range

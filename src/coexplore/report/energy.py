@@ -14,7 +14,7 @@ from coexplore.report.settings import short
 from coexplore.rules import Boltzmann
 from coexplore.run import Result
 from coexplore.settings import at_the_end
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
@@ -26,13 +26,13 @@ def energies(result: Result) -> dict[str, Any] | None:
     rule, task = at_the_end(result.run.rules[0]), result.run.task
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
-    if not isinstance(task, OneStep):
+    if not isinstance(task, Task) or task.missing:
         return None
-    states = np.asarray(task.sample(INPUTS, jax.random.key(0)))
+    states = task.sample(INPUTS, jax.random.key(0))
     x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)
     learned = {"before": result.run.init().layers[0], "after": result.params.layers[0]}
     along = {when: _described(_energies(params, rule, x)) for when, params in learned.items()}
-    return {"inputs": [_named(task, states[i : i + 1]) for i in range(INPUTS)], **along}
+    return {"inputs": _named(task, states), **along}
 
 
 def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray, signals: str = "binary") -> np.ndarray:
@@ -76,9 +76,13 @@ def _described(E: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def _named(task: Any, state: np.ndarray) -> str:
-    right = f"right answer {int(task.answer(state)[0])}"
+def _named(task: Task, states: Any) -> list[str]:
+    answers = task.answer(states)
+    if answers is None:
+        return [f"state {i + 1}" for i in range(INPUTS)]
+    right = [f"right answer {int(answer)}" for answer in answers]
     if not isinstance(task, Multiplexer):
         return right
-    bits = "".join("1" if bit else "0" for bit in state[0])
-    return f"address {bits[: task.bits]}, data {bits[task.bits :]}, {right}"
+    words = ["".join("1" if bit else "0" for bit in state) for state in np.asarray(states)]
+    named = [f"address {bits[: task.bits]}, data {bits[task.bits :]}" for bits in words]
+    return [f"{bits}, {answer}" for bits, answer in zip(named, right, strict=True)]

@@ -62,7 +62,7 @@ class Settings:
         curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
         x, values = thinned(curves, run.episodes) if curves else (np.zeros(0), np.zeros((1, 0)))
         several, bounds = len(curves) > 1, run.task.reward_range
-        words, repeat = flat(run), command(run)
+        words, repeat = flat(run), command(run, same[0].provenance)
         return {
             "label": label,
             "rule": words["rule"],

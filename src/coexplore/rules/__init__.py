@@ -1,6 +1,7 @@
 """The learning rules, by name: ours, and those that other packages offer under the entry point `coexplore.rules`."""
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
+from typing import Any
 
 from coexplore.rules.backprop import Backprop
 from coexplore.rules.base import Feedback, Rule
@@ -10,7 +11,7 @@ from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
 from coexplore.rules.straight_through import StraightThrough
 from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
-from coexplore.settings import FieldError, refusal
+from coexplore.settings import FieldError, Unknown, loaded, offered, refusal
 
 __all__ = [
     "Backprop",
@@ -29,38 +30,43 @@ __all__ = [
 ]
 
 OURS = (Reinforce, Boltzmann, Recurrent, StraightThrough, WeightMax, UnbiasedWeightMax, MapProp, Backprop)
+GROUP = "coexplore.rules"  # of entry points
 BUILT_IN: dict[str, type[Rule]] = {rule.name: rule for rule in OURS}
 
 
 def known() -> dict[str, type[Rule] | EntryPoint]:
     """Every rule that a name may mean; a plug-in is not imported before it is asked for."""
-    return {**{plug.name: plug for plug in entry_points(group="coexplore.rules")}, **BUILT_IN}
+    return {**offered(GROUP), **BUILT_IN}
 
 
 def imported(name: str) -> type[Rule]:
-    """A rule by its name without importing anything: what a file names must not decide what code runs."""
+    """What a file names: a rule of ours, one that is imported already, or one that is installed as a plug-in. A file
+    never decides that anything else is imported."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
     classes = [Rule]
     for each in classes:
         classes += each.__subclasses__()
     for rule in reversed(classes):  # the latest definition, where a notebook has made several
-        if getattr(rule, "name", None) == name and name not in BUILT_IN:
+        if getattr(rule, "name", None) == name:
             return rule
-    if name not in BUILT_IN:
-        raise FieldError(f"rule: {name!r} is not one of ours; import the module that defines it, then read the file")
-    return BUILT_IN[name]
+    if name not in offered(GROUP):
+        raise Unknown(f"rule: {name!r} is not one of ours, nor installed here; install or import what defines it")
+    try:
+        return find(name)
+    except FieldError as error:
+        raise Unknown(str(error)) from error
 
 
 def find(name: str) -> type[Rule]:
+    """What a person names."""
     rules = known()
     if name not in rules:
         raise refusal("rule", name, f"one of {', '.join(rules)}", rules)
     found = rules[name]
     if not isinstance(found, EntryPoint):
         return found
-    try:
-        rule = found.load()
-    except Exception as error:  # somebody else's code may fail in any way
-        raise FieldError(f"rule: {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    rule: Any = loaded(found, "rule")
     if why := unfit(name, rule):
         raise FieldError(f"rule: {name!r} cannot be used: {why}")
     return rule

@@ -3,7 +3,7 @@
 from coexplore.run.curve import bin_sizes, bins, thinned
 from coexplore.run.names import change, dashed, flat, grid, labels
 from coexplore.run.presets import PRESETS, base
-from coexplore.run.repeat import command
+from coexplore.run.repeat import command, origin
 from coexplore.run.result import Result, by_setting
 from coexplore.run.run import Run
 from coexplore.run.selection import select
@@ -22,6 +22,7 @@ __all__ = [
     "flat",
     "grid",
     "labels",
+    "origin",
     "select",
     "thinned",
 ]

@@ -3,36 +3,44 @@
 The likeliest given what the hidden layers drew: a mean over several draws of the network, always from the same key.
 """
 
+from typing import TypeGuard
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.tasks.base import Task
+from coexplore.tasks.arrays import on_device
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
 from coexplore.units import drive
 
 DRAWS = 10
 
 
-def accuracy(task: Task, actor: Actor, params: Params) -> float | None:
+def accuracy(task: AnyTask, actor: Actor, params: Params) -> float | None:
     """Of a network that acts so (schedules worked out) and parameters; None if nothing is held out."""
-    if not isinstance(task, Labelled) or not len(task.held_out_states):
+    if not _judges(task):
         return None
-    with jax.default_device(jax.devices("cpu")[0]):  # the same bits wherever it was trained
-        return float(_accuracy(jax.tree.map(np.float32, actor), task, params, task.held_out_states))
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):  # the same bits wherever it was trained
+        held = task.holding(on_device(task.load(), cpu))
+        return float(_accuracy(jax.tree.map(np.float32, actor), held, params))
 
 
-def accuracies(task: Task, actor: Actor, params: Params) -> Float[Array, " G"] | None:
+def accuracies(task: AnyTask, actor: Actor, params: Params) -> Float[Array, " G"] | None:
     """Of a group of networks, whose actors and parameters have a first axis, on the device where they are."""
-    if not isinstance(task, Labelled) or not len(task.held_out_states):
-        return None
-    return _accuracies(actor, task, params, task.held_out_states)
+    return _accuracies(actor, task.holding(on_device(task.load())), params) if _judges(task) else None
 
 
-def _share_right(actor: Actor, task: Labelled, params: Params, states: Int[Array, " n"]) -> Float[Array, ""]:
+def _judges(task: AnyTask) -> TypeGuard[Labelled]:
+    return isinstance(task, Labelled) and not task.missing and len(task.load().held_out) > 0
+
+
+def _share_right(actor: Actor, task: Labelled, params: Params) -> Float[Array, ""]:
+    states = task.held_out_states
     s, output, law = task.observe(states), params.layers[-1], task.output
 
     def share(key: Key[Array, ""]) -> Float[Array, ""]:
@@ -45,4 +53,4 @@ def _share_right(actor: Actor, task: Labelled, params: Params, states: Int[Array
 
 
 _accuracy = jax.jit(_share_right)
-_accuracies = jax.jit(jax.vmap(_share_right, (0, None, 0, None)))
+_accuracies = jax.jit(jax.vmap(_share_right, (0, None, 0)))

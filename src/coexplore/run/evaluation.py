@@ -23,7 +23,8 @@ from coexplore.run.run import Run
 from coexplore.settings import Count, FieldError, refusal
 from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import Summary, over_episodes
-from coexplore.tasks.base import OneStep, Task
+from coexplore.tasks.arrays import on_device
+from coexplore.tasks.base import AnyTask, Task
 from coexplore.tasks.control import Control, Flat, is_environment, make, name_of, spaces_of
 from coexplore.tasks.supervised import Labelled
 
@@ -93,7 +94,7 @@ def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
     if task.missing:
         raise FieldError(task.missing)
     _check_fit(run, TaskName().show(task), *_fit(task))
-    if isinstance(task, OneStep):
+    if isinstance(task, Task):
         return _one_step(policy, task, how)
     assert isinstance(task, Control)
     worlds = [Flat(make(task.env)) for _ in range(min(how.episodes or MANY_STEPS, SIDE_BY_SIDE))]
@@ -107,7 +108,7 @@ def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
 Fit = tuple[int, int, bool]  # the size of an observation, how many output units there are, whether A is a choice
 
 
-def _fit(task: Task) -> Fit:
+def _fit(task: AnyTask) -> Fit:
     return task.size, task.outputs, task.output.binary
 
 
@@ -123,7 +124,7 @@ def _check_fit(run: Run, name: str, *fit: int | bool) -> None:
         raise refusal("task", name, f"one that fits this network: observations of {size} numbers, {acts}")
 
 
-def _one_step(policy: Policy, task: OneStep, how: How) -> Evaluation:
+def _one_step(policy: Policy, task: Task, how: How) -> Evaluation:
     """As many states as there are episodes; those that were held out in an order at random."""
     key, n = jax.random.key(how.seed), how.episodes
     states = None
@@ -134,8 +135,10 @@ def _one_step(policy: Policy, task: OneStep, how: How) -> Evaluation:
         n = len(states)
     number = np.arange(n or ONE_STEP, dtype=np.int32)
     parts = zip(in_parts(number), itertools.repeat(None) if states is None else in_parts(states), strict=False)
-    with jax.default_device(jax.devices("cpu")[0]):
-        found = [_rewards(policy.actor, policy.params, task, key, *part, how.deterministic) for part in parts]
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):
+        held_task = task.holding(on_device(task.load(), cpu))
+        found = [_rewards(policy.actor, policy.params, held_task, key, *part, how.deterministic) for part in parts]
     rewards, least, most = (np.concatenate(each)[: len(number)].astype(np.float64) for each in zip(*found, strict=True))
     known = task.reward_range
     bounds = known and (min(known[0], float(least.min())), max(known[1], float(most.max())))
@@ -146,7 +149,7 @@ def _one_step(policy: Policy, task: OneStep, how: How) -> Evaluation:
 def _rewards(
     actor: Actor,
     params: Params,
-    task: OneStep,
+    task: Task,
     key: Key[Array, ""],
     number: Int[Array, " n"],
     states: Int[Array, " n"] | None,
@@ -168,13 +171,11 @@ def _rewards(
     return jax.vmap(episode)(number, states)
 
 
-def _drawn_reward(actor: Actor, params: Params, task: OneStep, state: Array, key: Key[Array, ""]) -> Float[Array, " 1"]:
+def _drawn_reward(actor: Actor, params: Params, task: Task, state: Array, key: Key[Array, ""]) -> Float[Array, " 1"]:
     return network.outcome(task, actor, params, state, network.act(actor, params, task.observe(state), key))[1]
 
 
-def _decided_reward(
-    actor: Actor, params: Params, task: OneStep, state: Array, key: Key[Array, ""]
-) -> Float[Array, " 1"]:
+def _decided_reward(actor: Actor, params: Params, task: Task, state: Array, key: Key[Array, ""]) -> Float[Array, " 1"]:
     """Of the most probable action; where the task grades, the log of the answer's probability over all draws."""
     mean = expected(actor, params, task.observe(state)[0])[None]
     if not task.graded:

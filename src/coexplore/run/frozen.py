@@ -16,10 +16,12 @@ from coexplore import network
 from coexplore.network import Actor, Params
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.arrays import on_device
+from coexplore.tasks.base import Task
 
 STATES = 256
 Rates = Mapping[str, NDArray[Any]]  # type: ignore[explicit-any]  # of any type
+State = Any  # type: ignore[explicit-any]  # whatever a task makes of it
 FIRING = "firing."  # … and the number of the layer: how often each of its units fires
 NEAR_CHANCE, RARELY = 0.05, 0.01
 
@@ -32,7 +34,7 @@ def frozen(run: Run, last: float, seen: Rates, params: Params | None) -> bool:
     if not abs(last - run.task.chance) < NEAR_CHANCE:
         return False
     rates: Rates = {name: x[-1] for name, x in seen.items() if name.startswith(FIRING)}
-    if not rates and params is not None and isinstance(run.task, OneStep):
+    if not rates and params is not None and isinstance(run.task, Task) and not run.task.missing:
         rates = firing(run, params)
     return stuck(run, rates)
 
@@ -45,20 +47,21 @@ def stuck(run: Run, rates: Rates) -> bool:
 
 def firing(run: Run, params: Params) -> Rates:
     """How often each unit fires in the fixed states, with schedules at their end."""
-    assert isinstance(run.task, OneStep)
-    with jax.default_device(jax.devices("cpu")[0]):
+    assert isinstance(run.task, Task)
+    cpu = jax.devices("cpu")[0]
+    with jax.default_device(cpu):
         actor = jax.tree.map(np.float32, at_the_end(run.network.actor))
-        rates = _firing(actor, run.task, params, *fixed(run.task))
+        rates = _firing(actor, run.task.holding(on_device(run.task.load(), cpu)), params, *fixed(run.task))
     return {f"{FIRING}{i}": np.asarray(x) for i, x in enumerate(rates)}
 
 
-@functools.cache
-def fixed(task: OneStep) -> tuple[Array, Key[Array, ""]]:
+@functools.lru_cache(maxsize=16)  # no more: a task may hold much
+def fixed(task: Task) -> tuple[State, Key[Array, ""]]:
     """The states in which networks are looked at, and the key of what they draw there."""
     state_key, act_key = jax.random.split(jax.random.key(0))
     return task.sample(STATES, state_key), act_key
 
 
 @functools.partial(jax.jit, compiler_options=QUICKLY)
-def _firing(actor: Actor, task: OneStep, params: Params, state: Array, key: Key[Array, ""]) -> list[Array]:
+def _firing(actor: Actor, task: Task, params: Params, state: State, key: Key[Array, ""]) -> list[Array]:
     return [activity.h.mean(axis=0) for activity in network.act(actor, params, task.observe(state), key)]

@@ -2,13 +2,16 @@
 
 import dataclasses
 import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
 
 from coexplore import rules
 from coexplore.rules import Rule
 from coexplore.settings import refusal
-from coexplore.tasks.base import Task
+from coexplore.tasks import registry
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.control import Control, environments
-from coexplore.tasks.registry import TASKS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,32 +20,36 @@ class TaskName:
 
     @property
     def allowed(self) -> str:
-        return f"{' | '.join(name for name in TASKS if name != Control.name)} | a Gymnasium environment, as CartPole-v1"
+        names = " | ".join(registry.known())
+        return f"{names} | a Gymnasium environment, as CartPole-v1 | MODULE:NAME of your own"
 
-    def check(self, name: str, value: object) -> Task:
-        return value if isinstance(value, Task) else self.parse(name, str(value))
+    def check(self, name: str, value: object) -> AnyTask:
+        return value if isinstance(value, AnyTask) else self.parse(name, str(value))
 
-    def parse(self, name: str, text: str) -> Task:
-        if text in TASKS and text != Control.name:
-            return TASKS[text]()
-        module, _, env = text.rpartition(":")
+    def parse(self, name: str, text: str) -> AnyTask:
+        if text in registry.known():
+            return registry.named(text)
+        module, _, own = text.rpartition(":")
         if module:
-            _import(name, text, module)
+            found = getattr(_imported(name, text, module), own, None)
+            if found is not None:
+                return dataclasses.replace(registry.made(found, f"{name}: {text!r}"), source=text)
         known = environments()
-        if env not in known:
-            raise refusal(name, text, self.allowed, [*TASKS, *known])
-        return Control(env=env)
+        if own not in known:
+            wanted = f"a task or an environment that {module} has" if module else self.allowed
+            raise refusal(name, text, wanted, [*registry.known(), *known])
+        return Control(env=own, source=text if module else "")
 
     def show(self, value: object) -> str:
-        if isinstance(value, Control):
-            return value.env
-        return value.name if isinstance(value, Task) else str(value)
+        return value.label if isinstance(value, AnyTask) else str(value)
 
 
-def _import(name: str, text: str, module: str) -> None:
-    """A package that registers environments, named by the user as Gymnasium would have it."""
+def _imported(name: str, text: str, module: str) -> ModuleType:
+    """A module that the user names, as `python -m` would find it: in the current folder, then wherever Python looks."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     try:
-        importlib.import_module(module)
+        return importlib.import_module(module)
     except Exception as error:  # somebody else's code may fail in any way
         why = " ".join(f"{type(error).__name__}: {error}".split())
         raise refusal(name, text, f"a module that can be imported ({why})") from error

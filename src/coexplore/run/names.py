@@ -13,24 +13,23 @@ from coexplore.rules import Rule
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.run import BY_TASK, FLAGS, Run
 from coexplore.settings import Choice, EachLayer, Spec, refusal, specs
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.multiplexer import Multiplexer
 
-HIDDEN = ("env",)  # a field of a task that its name says
 FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
 FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 Names = dict[str, Spec | TaskName | Layers]
 
 
-def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[Task]] = (Multiplexer,)) -> Names:
+def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[AnyTask]] = (Multiplexer,)) -> Names:
     """Every setting that a run of these rules and tasks may have, by its name."""
     of_rules: dict[str, EachLayer] = {}
     for rule in rules:
         of_rules |= {name: of_rules.get(name, EachLayer(spec)).beside(spec) for name, spec in specs(rule).items()}
     names: Names = {"task": TaskName(), "layers": Layers(), **of_rules}
     for task in tasks:
-        names |= {name: spec for name, spec in specs(task).items() if name not in HIDDEN}
+        names |= {name: spec for name, spec in specs(task).items() if name not in task.in_name}
     own = {FLAGS.get(name, name): spec for name, spec in specs(Run).items()}
     return {**names, "critic": CRITICS, "critic_width": specs(Critic)["width"], **own}
 
@@ -43,7 +42,8 @@ def flat(run: Run) -> dict[str, str]:
     """The run's settings by name, values as the command line writes them."""
     names, values = settings_of(run), settings_in(run)
     rules = "+".join(dict.fromkeys(rule.name for rule in run.rules))
-    return {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+    shown = {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+    return shown | ({"edition": run.task.edition} if run.task.edition else {})
 
 
 def settings_in(run: Run) -> dict[str, object]:
@@ -53,7 +53,7 @@ def settings_in(run: Run) -> dict[str, object]:
         values["layers"] = run.rules
     for name in dict.fromkeys(name for rule in run.rules for name in specs(rule)):
         values[name] = _joined([getattr(rule, name) for rule in run.rules if name in specs(rule)])
-    values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in HIDDEN}
+    values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in run.task.in_name}
     values["critic"] = run.critic.activation if run.critic else "none"
     if run.critic:
         values["critic_width"] = run.critic.width
@@ -84,7 +84,7 @@ def change(run: Run, name: str, value: object) -> Run:
         by_task = {each: None for each in BY_TASK if getattr(run, each) == getattr(run.task, each)}
         changes = {"task": TaskName().check(name, value), **by_task}
     elif name in specs(run.task):
-        changes = {"task": dataclasses.replace(run.task, **{name: value})}
+        changes = {"task": dataclasses.replace(run.task, **{name: value})}  # type: ignore[arg-type]
     elif FIELDS.get(name, name) not in {f.name for f in dataclasses.fields(Run)}:
         changes = {"rule": _changed_rules(run, name, value)}
     return dataclasses.replace(run, **changes)  # type: ignore[arg-type]  # what does not fit is refused there

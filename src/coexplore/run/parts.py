@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
-from coexplore.settings import FieldError, Json, build, describe, plain_defaults, refusal
-from coexplore.tasks.base import Task
+from coexplore.settings import FieldError, Json, Unknown, build, describe, plain_defaults, refusal
+from coexplore.tasks.base import AnyTask
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 else:
     DataclassInstance = object
 
-Part = TypeVar("Part", Rule, Task)
+Part = TypeVar("Part", Rule, AnyTask)
 
 
-def check_named(kind: str, part: Rule | Task) -> None:
+def check_named(kind: str, part: Rule | AnyTask) -> None:
     """What every rule and every task must say of itself."""
     for name in ("name", "title"):
         if not isinstance(value := asked(kind, part, name), str):
@@ -24,7 +24,7 @@ def check_named(kind: str, part: Rule | Task) -> None:
         asked(kind, part, name)  # what they may be, the Run will see
 
 
-def asked(kind: str, part: Rule | Task, name: str) -> Json:
+def asked(kind: str, part: Rule | AnyTask, name: str) -> Json:
     """What a part says of itself; if it cannot, a line tells why."""
     try:
         return getattr(part, name)
@@ -35,16 +35,22 @@ def asked(kind: str, part: Rule | Task, name: str) -> Json:
         raise FieldError(f"{kind}: {type(part).__name__} does not say its {name}: {why}") from error
 
 
-def describe_named(part: Rule | Task) -> dict[str, Json]:
+def describe_named(part: Rule | AnyTask) -> dict[str, Json]:
     return {"name": part.name, **describe(part)}
 
 
 def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
     """The inverse of `describe_named`."""
-    return build(find(data["name"]), {name: value for name, value in data.items() if name != "name"})
+    kind = find(data["name"])
+    try:
+        return build(kind, {name: value for name, value in data.items() if name != "name"})
+    except (FieldError, TypeError) as error:
+        if kind.__module__.startswith("coexplore."):
+            raise
+        raise Unknown(f"{data['name']!r} is another here than where it was written: {error}") from None
 
 
-def named(part: Rule | Task) -> dict[str, Json]:
+def named(part: Rule | AnyTask) -> dict[str, Json]:
     """Its name, and what differs from its defaults."""
     return {"name": part.name, **differing(part, plain_defaults(type(part)))}
 

@@ -10,7 +10,7 @@ from coexplore.critic import Critic
 from coexplore.rules import MapProp, Reinforce, Rule, WeightMax
 from coexplore.run.run import Run
 from coexplore.settings import Linear, Schedulable, refusal
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
 
@@ -147,7 +147,7 @@ PRESETS: dict[str, dict[str, Run]] = {
 }
 
 
-def base(rule: type[Rule], preset: str | None = None, task: Task | None = None) -> Run:
+def base(rule: type[Rule], preset: str | None = None, task: AnyTask | None = None) -> Run:
     """What flags change: the paper's common setting with this rule on this task, or one of the rule's presets."""
     if preset is None:
         return Run(rule=rule.usual(), task=task or Multiplexer())

@@ -1,17 +1,24 @@
 """The shortest command that repeats a run."""
 
+import re
 from collections.abc import Iterable
 
 from coexplore.run.names import dashed, flat, grid, settings_of
 from coexplore.run.presets import PRESETS, base
 from coexplore.run.run import Run
-from coexplore.settings import FieldError
+from coexplore.settings import FieldError, Json, specs
+from coexplore.tasks import registry
+from coexplore.tasks.base import AnyTask
+from coexplore.tasks.control import Control, home
+
+SOURCE = re.compile(r"[\w.]+:\w[\w./-]*")  # MODULE:NAME: what a file says is shown only if it is that
 
 
-def command(run: Run) -> str | None:
-    """None where no flags can say it."""
-    rule = type(run.rules[0])
-    changes = {preset: _changes(base(rule, preset), run) for preset in (None, *PRESETS.get(rule.name, {}))}
+def command(run: Run, origin: dict[str, Json] | None = None) -> str | None:
+    """None where no flags can say it. `origin`, the provenance of its result, tells where its task came from."""
+    rule, source = type(run.rules[0]), _stated(origin or {}) or run.task.source
+    presets = (None, *PRESETS.get(rule.name, {}))
+    changes = {preset: _changes(base(rule, preset), run, source) for preset in presets}
     possible = {preset: changed for preset, changed in changes.items() if changed is not None}
     if not possible:
         return None
@@ -21,17 +28,56 @@ def command(run: Run) -> str | None:
     return " ".join(["coexplore train", *([] if "layers" in changed else [rule.name]), *words])
 
 
-def _changes(start: Run, run: Run) -> dict[str, str] | None:
+def origin(task: AnyTask) -> dict[str, Json]:
+    """What the provenance of a result keeps of its task: the module that has it, where the name alone is not enough."""
+    asked = task.source or _asked(task) or ""
+    return {"task": asked} if SOURCE.fullmatch(asked) else {}
+
+
+def _stated(origin: dict[str, Json]) -> str:
+    source = origin.get("task")
+    return source if isinstance(source, str) and SOURCE.fullmatch(source) else ""
+
+
+def _asked(task: AnyTask) -> str | None:
+    """What --task takes for it, if nobody said; None where nothing does."""
+    if task.label in registry.known():
+        return task.label
+    if isinstance(task, Control):
+        return f"{module}:{task.env}" if (module := home(task.env)) else task.env
+    kind = type(task)
+    named = kind not in registry.FORMS and kind.__module__ != "__main__" and "<" not in kind.__qualname__
+    return f"{kind.__module__}:{kind.__qualname__}" if named else None
+
+
+def _usual(task: AnyTask, source: str) -> AnyTask:
+    """The task that --task gives, before other flags. What a module has set in its own is not known from here."""
+    if isinstance(task, Control):
+        return Control(env=task.env)
+    if source:
+        return task
+    return registry.named(task.label) if task.label in registry.known() else type(task)()
+
+
+def _changes(start: Run, run: Run, source: str) -> dict[str, str] | None:
     """The flags that make `run` of `start`, or None if there are none that do."""
     names, wanted, own = settings_of(run), flat(run), flat(start)
 
     def changed(some: Iterable[str]) -> Run:
-        return grid(start, **{name: [names[name].parse(name, wanted[name])] for name in some})[0]
+        parsed = {name: names[name].parse(name, wanted[name]) for name in some if name != "task"}
+        return grid(start, **{name: [value] for name, value in parsed.items()}, **task(some))[0]
+
+    def task(some: Iterable[str]) -> dict[str, list[AnyTask]]:
+        return {"task": [_usual(run.task, source)]} if "task" in some else {}
 
     try:
         first = [name for name in ("task", "units", "layers") if name in wanted and wanted[name] != own.get(name)]
         own = flat(changed(first)) | {"rule": wanted["rule"]}  # with the defaults of that task and of those rules
-        needed = [name for name in wanted if name in first or wanted[name] != own.get(name)]
-        return {name: wanted[name] for name in needed} if changed(needed) == run else None
-    except (FieldError, KeyError):
+        said = set(specs(run.task)) - set(run.task.in_name) if source and not isinstance(run.task, Control) else set()
+        needed = [name for name in wanted if name in first or name in said or wanted[name] != own.get(name)]
+        flags = {name: wanted[name] for name in needed}
+        if "task" in first:
+            flags["task"] = source or _asked(run.task) or ""
+        return flags if changed(needed) == run and all(flags.values()) else None
+    except (FieldError, KeyError, TypeError):
         return None

@@ -134,7 +134,7 @@ class Result:
         """What it came to, and how to repeat it."""
         told = f"reward {self.reward:.3f}, first quarter {self.first:.3f}, last quarter {self.last:.3f}"
         told += "" if self.accuracy is None else f", accuracy {self.accuracy:.3f}"
-        repeat = command(self.run)
+        repeat = command(self.run, self.provenance)
         again = f"{repeat} --engine {self.engine}" if repeat else f"run {self.digest}, which no command can say"
         return f"{told}{', frozen' * self.frozen} ({self.engine}, seed {self.seed})\n{again}"
 

@@ -30,7 +30,7 @@ from coexplore.settings import (
     unplain,
 )
 from coexplore.tasks import registry
-from coexplore.tasks.base import OneStep, Task
+from coexplore.tasks.base import AnyTask, Task
 from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.units import SIGNALS
 
@@ -47,7 +47,7 @@ class Run:
     """
 
     rule: Rule | tuple[Rule, ...]
-    task: Task
+    task: AnyTask
     critic: Critic | None
     hidden: tuple[int, ...] = dataclasses.field(
         metadata={"spec": Units("N, hidden units; 64-32 means two layers")},
@@ -70,7 +70,7 @@ class Run:
     def __init__(
         self,
         rule: Rule | Sequence[Rule] = Boltzmann(),
-        task: Task = Multiplexer(),
+        task: AnyTask = Multiplexer(),
         hidden: int | Sequence[int] = (64,),
         episodes: int | float | None = None,
         batch: int | float | None = None,
@@ -114,7 +114,7 @@ class Run:
         """What no field can tell by itself."""
         if self.episodes % self.batch:
             raise refusal("episodes", self.episodes, f"a multiple of the batch, {self.batch}")
-        if not isinstance(self.task, OneStep) and not all(rule.centres_reward for rule in self.rules):
+        if not isinstance(self.task, Task) and not all(rule.centres_reward for rule in self.rules):
             raise refusal("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
         if asked("task", self.task, "graded") and (mix := _led_astray(self.rules)):
             raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
@@ -188,8 +188,9 @@ class Run:
 
     @classmethod
     def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
-        """The run again. `imported_only`: a rule that nobody has imported yet is refused rather than loaded."""
+        """The run again. `imported_only`: of what is neither ours nor installed, only what is imported is looked at."""
         data, find = dict(data), rules.imported if imported_only else rules.find
+        find_task = registry.find if imported_only else registry.asked
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
         own = specs(cls)
         for name in data:
@@ -199,7 +200,7 @@ class Run:
             built = tuple(build_named(each, find) for each in (rule if isinstance(rule, list) else [rule]))
             data["rule"] = built if isinstance(rule, list) else built[0]
         if task is not None:
-            data["task"] = build_named(task, registry.find)
+            data["task"] = build_named(task, find_task)
         data["critic"] = None if critic is None else build(Critic, critic)
         return cls(**{name: unplain(value) for name, value in data.items()})
 
@@ -240,8 +241,9 @@ def without_defaults(run: Run) -> dict[str, Json]:
 
 
 def _check_kinds(task: object, critic: object) -> None:
-    if not isinstance(task, Task):
+    if not isinstance(task, AnyTask):
         raise refusal("task", task, "a task such as Multiplexer()")
+    registry.check(task)
     if not (critic is None or isinstance(critic, Critic)):
         raise refusal("critic", critic, "a Critic() or None")
 

@@ -5,6 +5,7 @@ command line's flags and the help texts all follow from that one declaration.
 """
 
 from coexplore.settings.layers import EachLayer, Rates, Units
+from coexplore.settings.plugins import loaded, offered
 from coexplore.settings.records import (
     Checked,
     Json,
@@ -21,7 +22,7 @@ from coexplore.settings.records import (
     switch,
     unplain,
 )
-from coexplore.settings.refusals import FieldError, refusal
+from coexplore.settings.refusals import FieldError, Unknown, refusal
 from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end, multiplied, schedule, worked_out
 from coexplore.settings.specs import Choice, Count, Number, Spec, Switch, Text, Value
 
@@ -41,6 +42,7 @@ __all__ = [
     "Switch",
     "Text",
     "Units",
+    "Unknown",
     "Value",
     "at_the_end",
     "build",
@@ -49,8 +51,10 @@ __all__ = [
     "count",
     "describe",
     "field",
+    "loaded",
     "multiplied",
     "number",
+    "offered",
     "plain",
     "plain_defaults",
     "refusal",

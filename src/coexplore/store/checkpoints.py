@@ -5,7 +5,7 @@ from typing import NamedTuple
 from coexplore.run.result import Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.store.encoding import SNAPSHOTS, about, run_of, with_prefix, without_prefix
+from coexplore.store.encoding import SNAPSHOTS, about, is_about, run_of, with_prefix, without_prefix
 from coexplore.store.sealed import StoreError, Unsealed, sealed
 
 
@@ -40,7 +40,7 @@ def opened_checkpoint(
 def _is_about(stated: Json, run: Run, engine: str) -> bool:
     """By digest: a Run may have gained fields, at their defaults, since the file was written."""
     try:
-        same = run_of(stated["run"]) == run
+        same = is_about(stated["run"], run) or run_of(stated["run"]) == run
         return same and {**stated, "run": {}} == {**about(run, engine), "run": {}}
     except (ValueError, KeyError, TypeError, AttributeError):
         return False

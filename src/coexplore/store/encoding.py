@@ -14,8 +14,8 @@ from coexplore.network import Params
 from coexplore.run.contents import Held, score
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json
-from coexplore.store.sealed import SUFFIX, StoreError, unseal, unsealed
+from coexplore.settings import FieldError, Json, Unknown
+from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, unseal, unsealed
 from coexplore.tasks import registry
 
 CURVE, PARAMS, SNAPSHOTS = "curve", "params.", "snapshots."
@@ -42,10 +42,10 @@ def encoded(result: Result) -> Tensors:
     }
 
 
-def read_result(path: Path) -> Result:
-    """A file of a store, whose arrays are read again when somebody asks for them."""
+def read_result(path: Path, run: Run | None = None) -> Result:
+    """A file of a store, whose arrays are read again when somebody asks for them. Whoever looks for a run has it."""
     stated, tensors, provenance = unseal(path)
-    result = rightly_named(path, stated, decoded(path, stated, tensors, provenance))
+    result = rightly_named(path, stated, decoded(path, stated, tensors, provenance, run))
     return Result.stored(
         result.run, result.engine, Stored(path.parent, path.name, result.run), provenance, result.scores
     )
@@ -68,23 +68,39 @@ def received(run: Run, engine: str, data: bytes) -> Result:
         return _result(run, stated, tensors, provenance)
 
 
-def decoded(path: Path, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
-    """The result again; its rule must be ours or already imported, since a file never makes us import anything."""
+def decoded(path: Path, stated: Json, tensors: Tensors, provenance: dict[str, Json], run: Run | None = None) -> Result:
+    """The result again, of that run if it is about it. Or else its rule and its task must be ours, installed as
+    plug-ins, or already imported: a file never makes us import anything else."""
     with _readable(path):
-        return _result(run_of(stated["run"]), stated, tensors, provenance)
+        known = run if run is not None and is_about(stated["run"], run) else run_of(stated["run"])
+        return _result(known, stated, tensors, provenance)
+
+
+def is_about(stated: Json, run: Run) -> bool:
+    """Whether plain data describe the run as it describes itself."""
+    return stated == json.loads(json.dumps(run.to_dict()))
 
 
 def _result(run: Run, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
     params, snapshots = without_prefix(PARAMS, tensors), without_prefix(SNAPSHOTS, tensors)
-    can_act = params and not run.task.missing  # an environment may not be installed here
-    held = Held(tensors[CURVE], _params(run, params) if can_act else None, snapshots)
+    held = Held(tensors[CURVE], _params(run, params) if params and _has_sizes(run) else None, snapshots)
     return Result.stored(run, str(stated["engine"]), held, provenance, score(run, held))
+
+
+def _has_sizes(run: Run) -> bool:
+    """An environment may not be installed here."""
+    try:
+        return len(run.sizes) > 0
+    except FieldError:
+        return False
 
 
 @contextlib.contextmanager
 def _readable(source: Path | str) -> Iterator[None]:
     try:
         yield
+    except Unknown as error:
+        raise UnknownError(f"{source}: {error}") from None
     except FieldError as error:
         raise StoreError(f"{source}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -103,21 +119,21 @@ class Stored:
             status = path.stat()
         except OSError:
             raise StoreError(f"{path}: there is no such file any more") from None
-        result = _latest(path, status.st_size, status.st_mtime_ns)
+        result = _latest(path, status.st_size, status.st_mtime_ns, self._run)
         if result.run != self._run:
             raise StoreError(f"{path}: another run than before")
         return result.contents.read()
 
 
 @functools.lru_cache(maxsize=16)  # whoever asks for the parameters may ask for the snapshots next
-def _latest(path: Path, size: int, time: int) -> Result:
+def _latest(path: Path, size: int, time: int, run: Run) -> Result:
     """The file as it was at that size and time."""
     stated, tensors, provenance = unseal(path)
-    return rightly_named(path, stated, decoded(path, stated, tensors, provenance))
+    return rightly_named(path, stated, decoded(path, stated, tensors, provenance, run))
 
 
 def run_of(data: Json) -> Run:
-    """The run that plain data describes; its rule must be ours or already imported. Settings of ours are made once."""
+    """The run that plain data describes; see `decoded`. Settings of ours are made once."""
     if not _is_ours(data):
         return Run.from_dict(data, imported_only=True)
     shared = {name: value for name, value in data.items() if name != "seed"}
@@ -145,18 +161,17 @@ def without_prefix(prefix: str, tensors: Tensors) -> Tensors:
 
 def _params(run: Run, tensors: Tensors) -> Params:
     """The parameters as the run shapes them: names and shapes must fit exactly."""
-    structure, named = _shapes(run.setting)
+    structure, named = _shapes(run)
     if {name: tensor.shape for name, tensor in tensors.items()} != named:
         raise ValueError("tensors do not fit the run")
     return jax.tree.unflatten(structure, [tensors[name] for name in named])
 
 
-@functools.lru_cache(maxsize=10_000)
-def _shapes(setting: Run) -> Shapes:
-    """Tracing takes 10 ms: settings that differ in numbers alone, such as a coupling, share it."""
-    alike = jax.tree.structure(setting.network), setting.task.size, setting.hidden, setting.task.outputs
+def _shapes(run: Run) -> Shapes:
+    """Tracing takes 10 ms: runs that differ in numbers alone, such as a seed or a coupling, share it."""
+    alike = jax.tree.structure(run.network), run.sizes
     if alike not in _TRACED:
-        shapes = jax.eval_shape(setting.init)
+        shapes = jax.eval_shape(run.init)
         named = {_path(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(shapes)}
         _TRACED[alike] = jax.tree.structure(shapes), named
     return _TRACED[alike]

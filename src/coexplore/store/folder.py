@@ -30,7 +30,7 @@ from coexplore.store.encoding import Stored, about, encoded, key, read_result, r
 from coexplore.store.index import Index, Stamp, read_index, write_index
 from coexplore.store.locks import locked
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
-from coexplore.store.sealed import SUFFIX, StoreError, sealed, unseal, write
+from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, left_out, sealed, unseal, write
 from coexplore.store.under_way import FRESH, UnderWay, age, read_under_way
 
 STALE = 60.0  # seconds after which a temporary file cannot be one that is being written
@@ -88,7 +88,9 @@ class Store:
             for run, name in files:
                 if name in stamps and run not in known:
                     try:
-                        known[run] = indexed.get(name) or read_result(self.folder / name)
+                        known[run] = indexed.get(name) or read_result(self.folder / name, run)
+                    except UnknownError as error:  # it may mean something elsewhere
+                        problems.append(f"{error}; the run is trained again")
                     except StoreError as error:
                         problems.append(f"{error}; set aside in {self._set_aside(self.folder / name)}")
         return known, problems
@@ -96,6 +98,7 @@ class Store:
     def results(self) -> tuple[list[Result], list[str]]:
         """All of them, and a line for each file that cannot be used. What the index did not know, it learns."""
         results, problems, learned = [], [], {}
+        unknown: list[UnknownError] = []
         with _all_kept():
             stamps = self._stamps()
             indexed = self._index.results(self.folder, stamps)
@@ -104,11 +107,13 @@ class Store:
                     results.append(indexed.get(name) or read_result(self.folder / name))
                     if name not in indexed:
                         learned[name] = results[-1]
+                except UnknownError as error:
+                    unknown.append(error)
                 except StoreError as error:
                     problems.append(str(error))
         if learned:
             self._learn(learned, stamps)
-        return results, problems
+        return results, [*problems, *left_out(self.folder, unknown)]
 
     def update_index(self, results: Iterable[Result]) -> None:
         """Let the index know these results of the store."""

@@ -18,7 +18,7 @@ import numpy as np
 from coexplore.run.contents import Held, Listed, Scores
 from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json
+from coexplore.settings import FieldError, Json, Unknown
 from coexplore.store.encoding import Stored, run_of
 from coexplore.store.sealed import StoreError, seal, unseal
 
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     frozen: bool
 
 
-Shared = tuple[list[Run], list[str], list[dict[str, Json]]]  # settings, engines, provenances
+Shared = tuple[list[Run | None], list[str], list[dict[str, Json]]]  # settings, engines, provenances
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -68,7 +68,9 @@ class InIndex(Listed):
     shared: Shared
 
     def run(self) -> Run:
-        return self.shared[0][self.row.setting].with_seed(self.row.seed, self.name[:DIGEST])
+        setting = self.shared[0][self.row.setting]
+        assert setting is not None
+        return setting.with_seed(self.row.seed, self.name[:DIGEST])
 
     def provenance(self) -> dict[str, Json]:
         own = {"seconds": self.row.seconds, "finished": self.row.finished, "sha256": self.row.sha256}
@@ -98,15 +100,13 @@ class Index:
     def results(self, folder: Path, stamps: Mapping[str, Stamp]) -> dict[str, Result]:
         """Those in files of the folder, by name, that are still as the index has them."""
         if len(self.shared[0]) != len(self.settings):  # made once for all runs that share them
-            runs, origins = [run_of(json.loads(text)) for text in self.settings], map(json.loads, self.origins)
-            self.shared = runs, list(self.engines), list(origins)
+            settings = [_known(json.loads(text)) for text in self.settings]
+            self.shared = settings, list(self.engines), list(map(json.loads, self.origins))
         runs, engines, _ = shared = self.shared
         return {
-            name: Result.listed(
-                InIndex(folder, name, row, shared), engines[row.engine], runs[row.setting], row.seed, name[:DIGEST]
-            )
+            name: Result.listed(InIndex(folder, name, row, shared), engines[row.engine], run, row.seed, name[:DIGEST])
             for name, row in ((name, self.rows[name]) for name in stamps if name in self.rows)
-            if row[:2] == stamps[name]
+            if row[:2] == stamps[name] and (run := runs[row.setting]) is not None
         }
 
     def add(self, name: str, stamp: Stamp, result: Result) -> None:
@@ -131,6 +131,14 @@ class Index:
     def keep(self, names: Iterable[str]) -> None:
         """Forget all files but these."""
         self.rows = {name: self.rows[name] for name in names if name in self.rows}
+
+
+def _known(described: Json) -> Run | None:
+    """None where its rule or its task means nothing here: whoever opens the file is told so."""
+    try:
+        return run_of(described)
+    except Unknown:
+        return None
 
 
 def _place(known: dict[str, int], text: str) -> int:

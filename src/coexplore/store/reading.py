@@ -1,5 +1,6 @@
 """Results from whatever holds them: a store's folder, a pack, one file, or a folder of such folders."""
 
+import warnings
 from pathlib import Path
 
 from coexplore import engines
@@ -7,15 +8,21 @@ from coexplore.results.listing import Results
 from coexplore.run.result import Result
 from coexplore.store.encoding import decoded
 from coexplore.store.folder import OWN, Store
-from coexplore.store.sealed import SUFFIX, StoreError, unseal
+from coexplore.store.sealed import SUFFIX, LeftOut, StoreError, unseal
 from coexplore.store.unpacking import is_pack, unpack
 
 
 def load(path: str | Path) -> Results:
-    """The results in a store's folder, in a pack, or in one file; an error if any of them is damaged."""
+    """The results in a store's folder, in a pack, or in one file; an error if any of them is damaged.
+
+    Runs whose rule or task is not known here are left out, with a warning: import what defines them first.
+    """
     results, problems = read(path)
-    if problems:
-        raise StoreError(problems[0])
+    damaged = [line for line in problems if not isinstance(line, LeftOut)]
+    if damaged or not results:
+        raise StoreError([*damaged, *problems][0])
+    for line in problems:
+        warnings.warn(line, stacklevel=2)
     return Results(results)
 
 
@@ -24,7 +31,7 @@ def read(path: str | Path, engine: str = "auto") -> tuple[list[Result], list[str
     path = Path(path)
     if not path.exists():
         raise StoreError(f"{path}: there is no such file")
-    results, problems = _read_folders(path) if path.is_dir() else (_read_file(path), [])
+    results, problems = _read_folders(path) if path.is_dir() else _read_file(path)
     if not results and not problems:
         raise StoreError(f"{path}: no results here; give a folder with {SUFFIX} files, or one such file")
     order = list(engines.NAMES) if engine == "auto" else [engine]
@@ -50,12 +57,16 @@ def _read_folder(path: Path) -> tuple[list[Result], list[str]]:
     results, problems = store.results()
     for file in store.strangers():
         try:
-            results += _read_file(file)
+            more, lines = _read_file(file)
+            results, problems = results + more, problems + lines
         except StoreError as error:
             problems.append(str(error))
     return results, problems
 
 
-def _read_file(path: Path) -> list[Result]:
+def _read_file(path: Path) -> tuple[list[Result], list[str]]:
     about, tensors, provenance = unseal(path)
-    return unpack(path, about, tensors) if is_pack(about) else [decoded(path, about, tensors, provenance)]
+    if not is_pack(about):
+        return [decoded(path, about, tensors, provenance)], []
+    results, unknown = unpack(path, about, tensors)
+    return results, [*unknown]

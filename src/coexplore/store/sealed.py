@@ -4,12 +4,13 @@
 one hold the same result, bit for bit. `seal` covers the rest of the JSON, such as the time it took.
 """
 
+import collections
 import contextlib
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,22 @@ Unsealed = tuple[Json, Tensors, dict[str, Json]]
 
 class StoreError(ValueError):
     """A file is not what it should be; the message is one line for the user."""
+
+
+class UnknownError(StoreError):
+    """A file is as it was written, but its rule or its task means nothing here."""
+
+
+class LeftOut(str):
+    """A line about files that are as they were written, but whose rule or task means nothing here."""
+
+    __slots__ = ()
+
+
+def left_out(place: Path, errors: Iterable[UnknownError]) -> list[LeftOut]:
+    """A line for each rule or task, however many runs name it."""
+    whys = collections.Counter(str(error).partition(": ")[2] for error in errors)
+    return [LeftOut(f"{place}: left out {n} {'run' if n == 1 else 'runs'}: {why}") for why, n in whys.items()]
 
 
 def write(path: Path, data: bytes) -> None:

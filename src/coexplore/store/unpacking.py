@@ -5,7 +5,7 @@ together when it is asked for.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +15,10 @@ from coexplore.run.contents import Held, Scores
 from coexplore.run.frozen import FIRING, frozen
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json
+from coexplore.settings import FieldError, Json, Unknown
 from coexplore.store.encoding import CURVE, decoded, run_of, without_prefix
 from coexplore.store.packs import ACCURACY, FROZEN, SCORES, SHA256, VERSION, WHOLE
-from coexplore.store.sealed import StoreError
+from coexplore.store.sealed import LeftOut, StoreError, UnknownError, left_out
 
 SHAPES = {SCORES: (3,), FROZEN: (), SHA256: (32,)}  # of a row; the others have one dimension
 KINDS = {FROZEN: "b", SHA256: "u"}  # the others are floats
@@ -28,16 +28,15 @@ def is_pack(about: Json) -> bool:
     return isinstance(about, list) or (isinstance(about, dict) and "pack" in about)
 
 
-def unpack(path: Path, about: Json, tensors: Tensors) -> list[Result]:
-    """The results again, from what a sealed file holds."""
+def unpack(path: Path, about: Json, tensors: Tensors) -> tuple[list[Result], list[LeftOut]]:
+    """The results again, from what a sealed file holds, and lines about rules and tasks that are not known here."""
     try:
         if isinstance(about, list):
             return _unpack_first(path, about, tensors)
         if about["pack"] not in (2, VERSION):
             raise StoreError(f"{path}: a pack of version {str(about['pack'])[:20]!r}; this coexplore reads {VERSION}")
         parts = _parts(tensors, len(about["settings"]))
-        pairs = zip(about["settings"], parts, strict=True)
-        return [result for stated, part in pairs for result in _results(path, stated, part)]
+        return _all(path, zip(about["settings"], parts, strict=True), _results)
     except StoreError:
         raise
     except FieldError as error:
@@ -47,10 +46,25 @@ def unpack(path: Path, about: Json, tensors: Tensors) -> list[Result]:
         raise StoreError(f"{path}: not a readable pack ({type(error).__name__}{what})") from None
 
 
-def _unpack_first(path: Path, about: list[Json], tensors: Tensors) -> list[Result]:
+def _unpack_first(path: Path, about: list[Json], tensors: Tensors) -> tuple[list[Result], list[LeftOut]]:
     """Of the first version, in which every run had a header and tensors of its own."""
     pairs = zip(about, _parts(tensors, len(about)), strict=True)
-    return [decoded(path, stated, part, dict(stated["provenance"])) for stated, part in pairs]
+    return _all(path, pairs, lambda path, stated, part: [decoded(path, stated, part, dict(stated["provenance"]))])
+
+
+def _all(
+    path: Path, pairs: Iterable[tuple[Json, Tensors]], read: Callable[[Path, Json, Tensors], Iterable[Result]]
+) -> tuple[list[Result], list[LeftOut]]:
+    results: list[Result] = []
+    unknown = []
+    for stated, part in pairs:
+        try:
+            results += read(path, stated, part)
+        except Unknown as error:
+            unknown += [UnknownError(f"{path}: {error}")] * len(stated["seeds"])
+        except UnknownError as error:
+            unknown.append(error)
+    return results, left_out(path, unknown)
 
 
 def _parts(tensors: Tensors, count: int) -> list[Tensors]:

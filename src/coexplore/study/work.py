@@ -17,7 +17,7 @@ from typing import NamedTuple
 from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
 from coexplore.engines.watched import not_finite, too_large
-from coexplore.run import Result, Run, command
+from coexplore.run import Result, Run, command, origin
 from coexplore.store import Checkpoint
 from coexplore.study.callbacks import Caller, Raised, Stopped
 from coexplore.study.group import Group
@@ -237,7 +237,7 @@ class Work:
     def _keep_all(self, group: Group[State], seconds: float) -> None:
         about = {"seconds": round(seconds, 3), "finished": _now(), "coexplore": __version__}
         for result in group.results():
-            whole = result.replaced(provenance={**result.provenance, **about})
+            whole = result.replaced(provenance={**result.provenance, **about, **origin(result.run.task)})
             self._guard(group.engine, [result.run], functools.partial(self._keep, whole))
         self.show.end_runs(len(group.here))
 

@@ -1,24 +1,36 @@
 """What a network is trained on.
 
 A task says what the network sees (`size` numbers) and what draws its action (the law `output`, of `outputs` units).
-Most tasks end after one step: they `sample` states, the network `observe`s them, and each action earns a `reward`.
+A `Task` ends after one step: it `sample`s states, the network `observe`s them, and each action earns a `reward`.
 An environment, of many steps, is stepped by an engine of its own.
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+import equinox as eqx
 from jaxtyping import Array, Key
 
-from coexplore.rules.laws import Output
-from coexplore.settings import Checked
+from coexplore.rules.laws import Bernoulli, Output, Softmax
+from coexplore.settings import Checked, Text
+
+GROUP = "coexplore.tasks"  # of entry points
+This = TypeVar("This", bound="AnyTask")
+Mine = TypeVar("Mine", bound="Task")
+NAME = Text("what it is called", r"\w[\w.-]*", "letters, digits, dots and dashes, such as my-task")
 
 
-class Task(Checked):
+class AnyTask(Checked):
+    """What tasks of one step and environments share."""
+
     name: ClassVar[str]
-    title: ClassVar[str]
-    batch: ClassVar[int]  # episodes per update, if nobody says otherwise
-    episodes: ClassVar[int]  # of a run, likewise
+    title: ClassVar[str] = "a task of your own"
+    batch: ClassVar[int] = 16  # episodes per update, if nobody says otherwise
+    episodes: ClassVar[int] = 160_000  # of a run, likewise
+    in_name: ClassVar[tuple[str, ...]] = ()  # fields that its label says, and no flag changes
+
+    # MODULE:NAME, where the user said so: for the command that repeats a run. Neither in files nor in digests.
+    source: str = eqx.field(default="", static=True, kw_only=True)
 
     @property
     @abstractmethod
@@ -34,6 +46,16 @@ class Task(Checked):
     @abstractmethod
     def outputs(self) -> int:
         """How many output units that takes."""
+
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        return self.name
+
+    @property
+    def edition(self) -> str:
+        """What tells it from another of the same label, where something does."""
+        return ""
 
     @property
     def missing(self) -> str | None:
@@ -57,22 +79,69 @@ class Task(Checked):
         A run is not expected to do worse than guessing. Where one does, statistics take the smallest value seen."""
         return None
 
+    def bare(self: This) -> This:
+        """As it is compiled: without what only people and files need."""
+        return self._with(source="")
 
-class OneStep(Task):
-    """A task whose episodes are one state, one action and its reward. States are whatever the task makes of them."""
+    def _with(self: This, **fields: object) -> This:
+        """The same with other fields. Its class is not asked to make it: on a cluster that is a copy, which cannot."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__ | fields)
+        return other
+
+
+class Task(AnyTask):
+    """A task whose episodes are one state, one action and its reward.
+
+    Give it a `name`, the `size` of an observation, how many `actions` there are to choose from, `sample` and `reward`;
+    and `observe`, where the network sees anything but the state itself. States are whatever the task makes of them. All
+    of it must be pure and in JAX: it is compiled into the update. Settings are declared as a rule's are, with `number`,
+    `count`, `choice` and `switch`.
+    """
+
+    # In a compiled program: what `load` gives, on the device, so that it is an argument and no constant.
+    given: Any = eqx.field(default=None, kw_only=True)
+
+    @property
+    def actions(self) -> int:
+        """How many there are: an action is a whole number from 0."""
+        return 2
+
+    @property
+    def output(self) -> Output:
+        return Bernoulli() if self.actions == 2 else Softmax()
+
+    @property
+    def outputs(self) -> int:
+        """One per action but the first, whose logit is fixed at 0."""
+        return self.actions - 1
 
     @abstractmethod
     def sample(self, B: int, key: Key[Array, ""]) -> Any:
         """B states."""
 
-    @abstractmethod
     def observe(self, state: Any) -> Any:
         """What the network sees of them: numbers [B, D]."""
+        return state
 
     @abstractmethod
     def reward(self, state: Any, action: Any) -> Any:
-        """R(s, a), one per episode."""
+        """R(s, a), one per episode, for actions [B]."""
 
-    @abstractmethod
     def answer(self, state: Any) -> Any:
-        """The best action in each state."""
+        """The best action in each state; None where nobody knows."""
+        return None
+
+    def load(self) -> Any:
+        """Large arrays that the functions read as `self.data`: the same ones at every call, and not made from numbers
+        that a grid may change."""
+        return None
+
+    @property
+    def data(self) -> Any:
+        """What `load` gives; in a compiled program it is on the device, once for all runs."""
+        return self.load() if self.given is None else self.given
+
+    def holding(self: Mine, arrays: Any) -> Mine:
+        """The same with its data at hand; arrays are leaves."""
+        return self.bare()._with(given=arrays)

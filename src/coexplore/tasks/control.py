@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from coexplore.rules.laws import Gaussian, Output, Softmax
 from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
-from coexplore.tasks.base import Task
+from coexplore.tasks.base import AnyTask
 
 
-class Control(Task):
+class Control(AnyTask):
     name: ClassVar[str] = "control"
-    title: ClassVar[str] = "any Gymnasium environment by its own name, such as CartPole-v1; episodes of many steps"
+    title: ClassVar[str] = "any Gymnasium environment by its own name; episodes of many steps"
     batch: ClassVar[int] = 1
     episodes: ClassVar[int] = 1000
+    in_name: ClassVar[tuple[str, ...]] = ("env",)
 
     env: str = field("CartPole-v1", Text("the environment", r"[\w.-]+(/[\w.-]+)?", "a name that Gymnasium knows"))
     discount: Scalar = number(0.98, "γ, what a reward is worth one step later", low=0.0, high=1.0)
@@ -51,6 +52,10 @@ class Control(Task):
     def outputs(self) -> int:
         found = spaces(self.env)
         return found.numbers if found.choices is None else found.choices - 1
+
+    @property
+    def label(self) -> str:
+        return self.env
 
     @property
     def missing(self) -> str | None:
@@ -108,6 +113,15 @@ def is_environment(thing: object) -> bool:
 
 def name_of(instance: Any) -> str:
     return instance.spec.id if instance.spec else type(instance.unwrapped).__name__
+
+
+def home(env: str) -> str | None:
+    """The module that has the environment, if it is neither Gymnasium's nor ours: importing it should make it known."""
+    import gymnasium
+
+    entry = getattr(gymnasium.registry.get(env), "entry_point", None)
+    module = entry.partition(":")[0] if isinstance(entry, str) else getattr(entry, "__module__", None)
+    return None if module is None or module.partition(".")[0] in ("gymnasium", "coexplore", "__main__") else module
 
 
 @functools.cache

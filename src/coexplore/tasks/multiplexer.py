@@ -8,15 +8,13 @@ from typing import Any, ClassVar
 import jax
 from jaxtyping import Array, Bool, Key
 
-from coexplore.rules.laws import Bernoulli
 from coexplore.settings import choice, count
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 
-class Multiplexer(OneStep):
+class Multiplexer(Task):
     name: ClassVar[str] = "multiplexer"
     title: ClassVar[str] = "k-bit multiplexer, one step, reward for naming the addressed bit"
-    batch: ClassVar[int] = 16
     episodes: ClassVar[int] = 4_000_000
 
     bits: int = count(4, "k, address bits", low=1, high=6)
@@ -27,14 +25,6 @@ class Multiplexer(OneStep):
     def size(self) -> int:
         """k + 2ᵏ, the length of an observation."""
         return self.bits + 2**self.bits
-
-    @property
-    def output(self) -> Bernoulli:
-        return Bernoulli()
-
-    @property
-    def outputs(self) -> int:
-        return 1
 
     @property
     def chance(self) -> float:

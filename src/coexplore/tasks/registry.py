@@ -1,22 +1,85 @@
-"""The tasks by name."""
+"""The tasks by name: ours, and those that other packages offer under the entry point `coexplore.tasks`."""
 
-from coexplore.settings import refusal
-from coexplore.tasks.base import Task
+import dataclasses
+from collections.abc import Mapping
+
+from coexplore.settings import FieldError, Unknown, loaded, offered, refusal, specs
+from coexplore.tasks.bandit import Bandit
+from coexplore.tasks.base import GROUP, NAME, AnyTask, Task
 from coexplore.tasks.control import Control
+from coexplore.tasks.dataset import Dataset
 from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.tasks.supervised import Boolean, Digits
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (Multiplexer, Digits, Boolean, Control)}
+BY_NAME: dict[str, type[AnyTask]] = {task.name: task for task in (Multiplexer, Digits, Boolean)}
+FORMS = (Control, Dataset, Bandit)  # which need more than a name
+TASKS = {**BY_NAME, **{task.name: task for task in FORMS}}
 
 
-def find(name: str) -> type[Task]:
-    """One of ours, or a task of the user's own: the latest class of that name that somebody has defined."""
+def known() -> Mapping[str, object]:
+    """Every name by which a task may be asked for; a plug-in is not imported before that."""
+    return {**offered(GROUP), **BY_NAME}
+
+
+def named(name: str) -> AnyTask:
+    """The task of a name among `known`; a plug-in may offer a class, or a task as it is."""
+    if name in BY_NAME:
+        return BY_NAME[name]()
+    task = made(loaded(offered(GROUP)[name], "task"), f"task: {name!r}")
+    if task.label != name:
+        raise FieldError(f"task: {name!r} stands for one that is called {task.label!r}; name them alike")
+    return task
+
+
+def made(found: object, what: str) -> AnyTask:
+    """The task that a module has under some name: as it is, or of that class with every setting at its default."""
+    if isinstance(found, type) and issubclass(found, AnyTask):
+        try:
+            return found()
+        except TypeError as error:
+            raise FieldError(f"{what} cannot be made: {error}") from error
+    if not isinstance(found, AnyTask):
+        raise FieldError(f"{what} is no task, but a {type(found).__name__}")
+    return found
+
+
+def find(name: str) -> type[AnyTask]:
+    """What a file names: one of ours, the latest class of that name that somebody has defined, or an installed one."""
     if name in TASKS:
         return TASKS[name]
-    classes: list[type] = [Task]
+    classes: list[type] = [AnyTask]
     for each in classes:
         classes += each.__subclasses__()
     for task in reversed(classes):
         if getattr(task, "name", None) == name:
             return task
-    raise refusal("task", name, f"one of {', '.join(TASKS)}", TASKS)
+    if name not in offered(GROUP):
+        raise Unknown(f"task: {name!r} is not one of ours, nor installed here; install or import what defines it")
+    try:
+        return type(named(name))
+    except FieldError as error:
+        raise Unknown(str(error)) from error
+
+
+def asked(name: str) -> type[AnyTask]:
+    """The same of what a person names."""
+    try:
+        return find(name)
+    except Unknown:
+        raise refusal("task", name, f"one of {', '.join(known())}", known()) from None
+
+
+def check(task: AnyTask) -> None:
+    """That a task of the user's own can be told from ours, and found again by what a file says of it."""
+    kind = type(task)
+    if kind in TASKS.values():
+        if task.label in set(TASKS) - {task.name}:
+            raise refusal("name", task.label, "one that no task of ours has")
+        return
+    NAME.check("name", getattr(task, "name", None))
+    if task.name in TASKS:
+        raise refusal("name", task.name, f"one that no task of ours has to {kind.__name__}")
+    own = {field.name for field in dataclasses.fields(kind)} - {field.name for field in dataclasses.fields(Task)}
+    if unsaid := sorted(own - set(specs(kind))):
+        made_by = "a setting made with number, count, choice or switch; large arrays are what `load` gives"
+        raise refusal(f"{kind.__name__}.{unsaid[0]}", "a field without a spec", made_by)

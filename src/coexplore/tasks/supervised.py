@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from coexplore.rules.laws import Softmax
 from coexplore.settings import Number, choice, count, field
-from coexplore.tasks.base import OneStep
+from coexplore.tasks.base import Task
 
 
 class Data(NamedTuple):
@@ -32,10 +32,8 @@ class Data(NamedTuple):
     held_out: NDArray[np.int32]
 
 
-class Labelled(OneStep):
-    batch: ClassVar[int] = 16
-    episodes: ClassVar[int] = 160_000
-    classes: ClassVar[int]
+class Labelled(Task):
+    """Gives its `Data` by `load`, and says how many `classes` they have."""
 
     rewards: str = choice(
         "drawn", "±1 for the label that was drawn, or log P(label), minus the loss", options=("drawn", "loss")
@@ -43,20 +41,19 @@ class Labelled(OneStep):
 
     @property
     @abstractmethod
-    def data(self) -> Data: ...
+    def classes(self) -> int: ...
 
     @property
     def size(self) -> int:
         return self.data.x.shape[1]
 
     @property
-    def output(self) -> Softmax:
-        return Softmax()
+    def actions(self) -> int:
+        return self.classes
 
     @property
-    def outputs(self) -> int:
-        """One per class but the first, whose logit is fixed at 0."""
-        return self.classes - 1
+    def output(self) -> Softmax:
+        return Softmax()
 
     @property
     def graded(self) -> bool:
@@ -96,24 +93,28 @@ class Labelled(OneStep):
 class Digits(Labelled):
     name: ClassVar[str] = "digits"
     title: ClassVar[str] = "scikit-learn's 1,797 handwritten digits of 8 × 8 pixels, 360 of them held out"
-    classes: ClassVar[int] = 10
 
     @property
-    def data(self) -> Data:
+    def classes(self) -> int:
+        return 10
+
+    def load(self) -> Data:
         return _digits()
 
 
 class Boolean(Labelled):
     name: ClassVar[str] = "boolean"
     title: ClassVar[str] = "parity and other functions of a few bits, a fifth of the inputs held out"
-    classes: ClassVar[int] = 2
 
     function: str = choice("parity", "what to compute", options=("parity", "majority", "symmetry", "random"))
     bits: int = count(6, "k, input bits", low=3, high=12)
     held_out: float = field(0.2, Number("fraction of the inputs that is held out", low=0.0, high=0.9))
 
     @property
-    def data(self) -> Data:
+    def classes(self) -> int:
+        return 2
+
+    def load(self) -> Data:
         return _table(self.function, self.bits, self.held_out)
 
 
@@ -123,14 +124,14 @@ def _digits() -> Data:
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    return _split(x / 8 - 1, y, 360)
+    return split(x / 8 - 1, y, 360)
 
 
 @functools.cache
 def _table(function: str, bits: int, held_out: float) -> Data:
     """All 2ᵏ inputs of −1 and +1."""
     words = (np.arange(2**bits)[:, None] >> np.arange(bits)) & 1
-    return _split(2 * words - 1, FUNCTIONS[function](words), round(held_out * 2**bits))
+    return split(2 * words - 1, FUNCTIONS[function](words), round(held_out * 2**bits))
 
 
 # Of words [n, k] of bits. A tie is no majority; symmetry: it reads the same backwards; random: a table that stays.
@@ -142,8 +143,8 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
-def _split(x: NDArray[Any], y: NDArray[Any], held_out: int) -> Data:
+def split(x: NDArray[Any], y: NDArray[Any], held_out: int) -> Data:
     """The last of a fixed permutation are held out. RandomState is old, but its numbers are frozen for good."""
     places = np.random.RandomState(0).permutation(len(x)).astype(np.int32)
     kept = len(x) - held_out
-    return Data(x.astype(np.float32), y.astype(np.int32), places[:kept], places[kept:])
+    return Data(x.astype(np.float32, copy=False), y.astype(np.int32), places[:kept], places[kept:])

@@ -209,7 +209,7 @@ def _act(state: State, agents: list[Any]) -> tuple[list[Any], Any]:
 
 def _program(run: Run) -> Program:
     """What is compiled depends neither on the environment nor on what its worlds keep track of."""
-    return program(run, dataclasses.replace(control(run), env=Control.name, anneal=0))
+    return program(run, dataclasses.replace(control(run).bare(), env=Control.name, anneal=0))
 
 
 def _params(run: Run, agents: list[Any], i: int) -> Params:

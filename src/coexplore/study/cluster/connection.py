@@ -16,6 +16,7 @@ from types import ModuleType
 
 from coexplore.run import Run
 from coexplore.settings import FieldError, refusal
+from coexplore.tasks.bandit import Bandit
 
 OUR_OWN = "local"  # Ray's word for a cluster that ends with the process that starts it
 LONGEST = 150  # of a line of Ray's
@@ -135,8 +136,10 @@ def sent_along(runs: Iterable[Run]) -> Iterator[None]:
 
     What is installed is imported on the nodes instead, and must be installed there.
     """
-    kinds = {kind for run in runs for part in (*run.rules, run.task) for kind in type(part).__mro__}
-    folders = {folder for kind in kinds if (folder := _folder(kind.__module__)) is not None}
+    parts = [part for run in runs for part in (*run.rules, run.task)]
+    homes = {kind.__module__ for part in parts for kind in type(part).__mro__}
+    homes |= {home for part in parts if isinstance(part, Bandit) for home in part.homes}
+    folders = {folder for home in homes if (folder := _folder(home)) is not None}
     modules = [sys.modules[name] for name in list(sys.modules) if _is_in(name, folders)]
     pickle = importlib.import_module("ray.cloudpickle")
     try:

@@ -1,0 +1,5 @@
+"""`python -m coexplore`: the command."""
+
+from coexplore.cli import main
+
+main()

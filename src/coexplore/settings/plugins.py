@@ -1,0 +1,27 @@
+"""What other packages offer under an entry point: known by name, and imported only when somebody asks for it."""
+
+import functools
+import sys
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+from coexplore.settings.refusals import FieldError
+
+
+def offered(group: str) -> Mapping[str, EntryPoint]:
+    """Those of a group, as `coexplore.rules`, by name."""
+    return _offered(group, tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=8)  # every file that names one asks; what is installed is looked through once
+def _offered(group: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    return {plug.name: plug for plug in entry_points(group=group)}
+
+
+def loaded(plug: EntryPoint, kind: str) -> object:
+    """What it offers; `kind` is what a person calls it: rule or task."""
+    try:
+        return plug.load()
+    except Exception as error:  # somebody else's code may fail in any way
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FieldError(f"{kind}: {plug.name!r} cannot be loaded: {why}") from error
