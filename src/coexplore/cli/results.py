@@ -24,6 +24,8 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
         elif name == "task" and ":" in value:
             TaskName().parse("select", value)  # so may a module of the user's own
     results, problems = read(options["store"])
+    if not results:  # of nothing there is nothing to select
+        raise StoreError("; ".join(problems[:3]))
     for problem in problems:
         print(f"coexplore: {problem}", file=sys.stderr)
     chosen = select(results, options["select"])
