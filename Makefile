@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test cluster-test kernels check newest bench bench-report bench-store screenshots
+.PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots
 
 setup: .venv/ready
 
@@ -21,11 +21,15 @@ test: setup
 
 # A real Ray cluster of two nodes on this machine, one of which is lost: about three minutes.
 cluster-test: setup
-	$(BIN)/pytest -n 0 -m cluster tests/test_ray.py
+	$(BIN)/pytest -n 0 -m cluster tests/test_ray.py tests/test_cluster.py
 
 # The fused engines' kernels, on emulated warps and under sanitizers: about a minute.
 kernels: setup
 	$(BIN)/pytest -m kernels
+
+# Every rule learns what it should, on every engine: about a minute.
+learning: setup
+	$(BIN)/pytest -m learning
 
 check: setup
 	$(BIN)/ruff check
@@ -38,8 +42,7 @@ NEWEST ?= $(shell for v in 14 13 12; do for p in python3.$$v "$$(pyenv root 2>/d
 
 newest: .venv-newest/ready
 	.venv-newest/bin/pytest tests/test_engines.py tests/test_architecture.py \
-		'tests/test_oracle.py::test_one_update_is_the_algorithm_box[boltzmann paper]' \
-		--deselect tests/test_architecture.py::test_types_of_a_run_are_narrow_to_read_and_wide_to_write
+		'tests/test_oracle.py::test_one_update_is_the_algorithm_box[boltzmann paper]'
 
 .venv-newest/ready: pyproject.toml CMakeLists.txt $(wildcard src/coexplore/engines/cpu/*.h src/coexplore/engines/cpu/*.cpp)
 	$(NEWEST) -m venv --clear .venv-newest

@@ -140,26 +140,6 @@ def test_nobody_outside_the_store_knows_its_folders():
             assert not names & {"checkpoints", "plans", ".locks", "damaged", "failed"}, path
 
 
-def test_types_of_a_run_are_narrow_to_read_and_wide_to_write(tmp_path):
-    """What a user's own type checker sees."""
-    text = """
-from typing import assert_type
-from coexplore import Boltzmann, Linear, Run
-from coexplore.tasks.base import AnyTask
-run = Run(rule=[Boltzmann(coupling=Linear(0.4, 0.1))], hidden=64, episodes=1e6, learning_rate=Linear(0.01, 0.001))
-assert_type(run.task, AnyTask)
-assert_type(run.hidden, tuple[int, ...])
-assert_type(run.episodes, int)
-assert_type(run.batch, int)
-assert_type(run.seed, int)
-assert_type(run.learning_rate, float | tuple[float, ...])
-"""
-    (tmp_path / "user.py").write_text(text)
-    words = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(tmp_path / "user.py")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=SOURCE.parents[1])
-    assert done.returncode == 0, done.stdout
-
-
 def test_the_import_path_that_was_shown_before_still_works_and_says_where_to_go():
     sys.modules.pop("coexplore.fields", None)
     with pytest.warns(DeprecationWarning, match="import number, choice, count and switch from coexplore"):

@@ -117,6 +117,7 @@ def test_a_run_goes_where_the_first_engine_is_that_any_node_has():
         _place(0, [plain], {plain: Answer("", [None], ["no engine here"], [], {}, set())})
 
 
+@pytest.mark.cluster
 def test_a_cluster_of_our_own_trains_to_the_same_bits(tmp_path):
     words = ["reinforce", "--units", "5", "--bits", "1", "--episodes", "6400", "--seeds", "2", "--engine", "cpu"]
     words = [BIN / "coexplore", "train", *words, "--cluster", "ray", "--threads", "1", "--store", tmp_path / "there"]

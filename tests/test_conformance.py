@@ -154,6 +154,7 @@ def test_a_grid_side_by_side_is_each_run_alone_and_compiles_once(rule):
 
 
 @every_rule
+@pytest.mark.learning
 def test_it_learns_a_task_whose_optimum_is_known(rule):
     """Two states, two actions, the right one pays 1 and the other -1: guessing earns 0, the best policy 1."""
     keys = jax.random.split(jax.random.key(0), 2)

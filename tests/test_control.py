@@ -48,6 +48,7 @@ def chosen(result, o):
     return result.act(np.full((200, 1), o, np.float32), key=0).mean()
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_rule_solves_the_probes(name):
     """V is the mean discounted reward to come; the last two have a right action, and V follows from taking it."""

@@ -153,6 +153,7 @@ def test_algorithm_1_keeps_w_rec_symmetric_to_the_last_bit(signals):
     assert not np.diag(W_rec).any()
 
 
+@pytest.mark.learning
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("rule", LEARNING, ids=lambda rule: rule.name)
 def test_it_learns_with_the_same_distribution_as_xla(rule):

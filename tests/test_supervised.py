@@ -67,6 +67,7 @@ def test_rewards_and_chance():
 SMALL = {"hidden": (16,), "critic": Critic(width=16), "learning_rate": 0.02}
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("rewards", ["drawn", "loss"])
 @pytest.mark.parametrize("rule", BUILT_IN.values(), ids=BUILT_IN)
 def test_every_rule_learns_a_majority_and_names_it_on_inputs_it_has_not_seen(rule, rewards, optimised):

@@ -185,6 +185,7 @@ def test_m5_the_recurrent_weights_of_algorithm_1_stay_symmetric_with_a_zero_diag
     assert not np.diag(W_rec).any()
 
 
+@pytest.mark.learning
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     ("rule", "hidden"),
