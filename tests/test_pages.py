@@ -2,7 +2,8 @@
 
 A new page is run without a word here. What would take long is made shorter (SHORTER), or a command is run up to the
 moment when it would train (BEGUN): its flags and names are then read, and nothing else. What is not ours (FOREIGN), or
-cannot be run in a test (NOT_RUN), is listed with the reason. A block that is none of these fails.
+cannot be run in a test (NOT_RUN), is listed with the reason; so are pages that another test follows (ELSEWHERE). A
+block that is none of these fails.
 """
 
 import ast
