@@ -1,6 +1,9 @@
-"""Agent steps a second on CartPole: ten runs of the control engine against one run in plain NumPy, same algorithm.
+"""Agent steps a second on CartPole: ten runs of the control engine against one run in plain NumPy, same algorithm; then
+many runs of the functional engine, whose environments are compiled, against 64 of the control engine on all cores.
 
-`python benchmarks/control_speed.py`. Both sides step Gymnasium's own CartPole; the ratio is what counts.
+`python benchmarks/control_speed.py`. The ratio is what counts. Where JAX has a GPU (or with --gpu) the functional
+engine has 4,096 runs there, the control engine this machine's cores, and NumPy is left out: about a minute.
+PPO is one run of Stable-Baselines3's, if that is installed, with the settings of its zoo.
 """
 
 import os
@@ -8,14 +11,17 @@ import os
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import itertools
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
+import jax
 import numpy as np
 from rich.progress import track
 
 from coexplore import Boltzmann, Critic, Recurrent, Reinforce, Run, grid
-from coexplore.engines import control
+from coexplore.engines import control, functional
 from coexplore.tasks.control import Control
 
 RULES = {
@@ -25,6 +31,8 @@ RULES = {
 }
 SIZES, GAMMA, LAMBDA, RATE = (64, 32), 0.98, 0.8, 0.001
 SLICE, ROUNDS = control.SECONDS, 12
+STEPPED, COMPILED = "CartPole-v1", "phys2d/CartPole-v1"
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def sigmoid(x):
@@ -130,25 +138,91 @@ def in_numpy(rule):
         yield steps, time.perf_counter() - began
 
 
-def engine(rule):
-    """The same of ten runs side by side."""
-    task = Control(scaling="none", discount=GAMMA, actor_trace=LAMBDA, critic_trace=LAMBDA)
+def runs_of(rule, count, env=STEPPED):
+    task = Control(env=env, scaling="none", discount=GAMMA, actor_trace=LAMBDA, critic_trace=LAMBDA)
     critic = Critic("softplus", SIZES)
     run = Run(rule=rule, task=task, hidden=SIZES, critic=critic, learning_rate=RATE, episodes=1_000_000)
-    state = control.advance(control.start(grid(run, seed=range(10))), 2)
-    while True:
-        began, before = time.perf_counter(), sum(world.steps for world in state.worlds)
-        state = control.advance(state, run.updates)
-        yield sum(world.steps for world in state.worlds) - before, time.perf_counter() - began
+    return grid(run, seed=range(count))
+
+
+def steps_of(state):
+    if isinstance(state, control.State):
+        return sum(world.steps for world in state.worlds)
+    return int(np.asarray(state.worlds.tally.steps)[: len(state.runs)].sum())
+
+
+def engine(rule):
+    """The same of ten runs side by side."""
+    return on_all_cores(control, runs_of(rule, 10), jax.devices()[0], threads=1)
+
+
+def on_all_cores(module, runs, device, threads=CORES):
+    """The same of many runs in groups, a thread for each core: every group has its turn in a slice."""
+
+    def advanced(state, updates):
+        with jax.default_device(device):  # which every thread has of its own
+            return module.advance(state, updates)
+
+    with jax.default_device(device):
+        states = [module.start(group) for group in module.groups(runs)]
+    states = [advanced(advanced(state, 0), 2) for state in states]
+    with ThreadPoolExecutor(threads) as pool:
+        while True:
+            began, before = time.perf_counter(), sum(map(steps_of, states))
+            states = list(pool.map(lambda state: advanced(state, state.runs[0].updates), states))
+            yield sum(map(steps_of, states)) - before, time.perf_counter() - began
+
+
+def per_second(*sides, rounds):
+    """Of each side. In turns, so that a busy moment of the machine slows all."""
+    slices = list(itertools.islice(zip(*sides, strict=True), rounds))
+    return [steps / seconds for steps, seconds in np.sum(slices, axis=0)]
+
+
+def beside_numpy():
+    print(f"{'steps a second':<24}{'NumPy, 1 run':>14}{'control, 10 runs':>18}{'ratio':>8}")
+    for name, rule in track(RULES.items(), "measuring", transient=True):
+        plain, ours = per_second(in_numpy(rule), engine(rule), rounds=ROUNDS)
+        print(f"{name:<24}{plain:>14,.0f}{ours:>18,.0f}{ours / plain:>8.1f}", flush=True)
+
+
+def compiled(gpu):
+    """The functional engine beside the control engine, which is always on the CPU."""
+    count, where = (4096, jax.devices()[0]) if gpu else (64, jax.devices("cpu")[0])
+    print(f"on {where.device_kind}; control on {CORES} cores")
+    columns = f"{'control, 64 runs':>18}{f'functional, {count:,} runs':>24}{'ratio':>8}"
+    print(f"{'steps a second':<24}{columns}")
+    for name, rule in track(RULES.items(), "measuring", transient=True):
+        began = time.perf_counter()
+        sides = (
+            on_all_cores(control, runs_of(rule, 64), jax.devices("cpu")[0]),
+            on_all_cores(functional, runs_of(rule, count, COMPILED), where),
+        )
+        stepped, ours = per_second(*sides, rounds=2)
+        seconds = f"  ({time.perf_counter() - began:.0f} s)"
+        print(f"{name:<24}{stepped:>18,.0f}{ours:>24,.0f}{ours / stepped:>8.1f}{seconds}", flush=True)
+
+
+def ppo(steps=30_000):
+    try:
+        from stable_baselines3 import PPO
+        from stable_baselines3.common.env_util import make_vec_env
+    except ImportError:
+        print("PPO is left out: stable_baselines3 is not installed")
+        return
+    settings = {"n_steps": 32, "batch_size": 256, "gae_lambda": 0.8, "gamma": 0.98, "n_epochs": 20, "ent_coef": 0.0}
+    model = PPO("MlpPolicy", make_vec_env(STEPPED, 8), learning_rate=0.001, clip_range=0.2, device="cpu", **settings)
+    began = time.perf_counter()
+    model.learn(steps)
+    print(f"{'PPO, 1 run':<24}{steps / (time.perf_counter() - began):>18,.0f}")
 
 
 def main():
-    print(f"{'steps a second':<24}{'NumPy, 1 run':>14}{'control, 10 runs':>18}{'ratio':>8}")
-    for name, rule in track(RULES.items(), "measuring", transient=True):
-        # In turns, so that a busy moment of the machine slows both.
-        slices = list(itertools.islice(zip(in_numpy(rule), engine(rule), strict=True), ROUNDS))
-        plain, ours = (steps / seconds for steps, seconds in np.sum(slices, axis=0))
-        print(f"{name:<24}{plain:>14,.0f}{ours:>18,.0f}{ours / plain:>8.1f}", flush=True)
+    gpu = "--gpu" in sys.argv[1:] or jax.default_backend() != "cpu"
+    if not gpu:
+        beside_numpy()
+    compiled(gpu)
+    ppo()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from importlib.metadata import version
+from pathlib import Path
 
 # Compiling takes most of the time of these tests: leave out LLVM's optimisations. What a user runs, the tests of the
 # command run as a user would, in processes of their own.
@@ -23,6 +24,7 @@ import pytest
 from browser import chromium, missing
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+MAPPINGS = Path("/proc/self/maps")
 
 if threading.current_thread() is threading.main_thread():
     # A job in the background ignores Ctrl-C, and so would the commands that tests start in order to stop them.
@@ -54,6 +56,14 @@ def pytest_configure(config):
 def pytest_unconfigure(config):
     if hasattr(config, "cache_of_commands"):
         shutil.rmtree(config.cache_of_commands, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_mappings():
+    """A compiled program keeps some ten mappings of memory, of which Linux gives a process 65,530, and then it dies."""
+    yield
+    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > 25_000:
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

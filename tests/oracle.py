@@ -111,6 +111,30 @@ def negative_phase(box, params, s, drawn, coin, c, T, signals, kappa):
     return h, eligibility
 
 
+def learned(box, params, s, drawn, coin, c, T, signals, kappa):
+    """Algorithm 1 less what units expect of themselves; `own` is what they learn of that, whatever the reward."""
+    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    N, signed = len(h), signals == "signed"
+    E = np.array([sigma((params["W"] + params["U"])[:, i] @ s + (params["b"] + params["u"])[i]) for i in range(N)])
+    eligibility["W"] = eligibility["W"] - kappa * np.outer(s, E)
+    eligibility["b"] = eligibility["b"] - kappa * E
+    Q = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            if i != j:
+                expected = (2 * E[i] - 1) * (2 * E[j] - 1) if signed else E[i] * E[j]
+                pair = (2 * h[i] - 1) * (2 * h[j] - 1) if signed else h[i] * h[j]
+                eligibility["W_rec"][j, i] -= kappa * c * (0.5 if signed else 1.0) * (expected + params["Q"][j, i])
+                Q[j, i] = pair - expected - params["Q"][j, i]
+    return h, eligibility | {"own": {"U": np.outer(s, h - E), "u": h - E, "Q": Q}}
+
+
+def with_mean(box, params, s, drawn, coin, c, T, signals, kappa):
+    """Algorithm 1 that learns the mean of its signal."""
+    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    return h, eligibility | {"m": np.ones(())}
+
+
 # Rules that need the layer above: eligibilities of all hidden layers, from what the whole network drew; `step` is how
 # much what a unit sends differs between 0 and 1: 2 where signals are signed -------------------------------------------
 
@@ -258,7 +282,9 @@ def layer_of(rule, numbers):
         given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"]]
         return lambda *a: algorithm_2(*a, *given)
     box = algorithm_1 if rule["sampler"] == "synchronous" else algorithm_1_one_by_one
-    return lambda *a: negative_phase(box, *a, numbers["coupling"], rule["steps"], rule["chain_signals"], kappa)
+    given = [numbers["coupling"], rule["steps"], rule["chain_signals"], numbers["centring_strength"]]
+    centred = {"mean": with_mean, "learned": learned}.get(rule["centring"], negative_phase)
+    return lambda *a: centred(box, *a, *given)
 
 
 OUTPUT = {"name": "reinforce", "centring": "both"}
@@ -294,8 +320,14 @@ def gradient(run, numbers, params, draws, coin):
         if params["critic"] is not None:
             v, critic_gradient = critic_value(params["critic"], s, run["critic"]["activation"])
         delta = r - v
-        signals = [delta if rule["centring"] in ("reward", "both") else r for rule in rules]
-        mine = [scaled(z, signal / B) for z, signal in zip(eligibilities, signals, strict=True)]
+        signals = [r if rule["centring"] in ("none", "activity") else delta for rule in rules]
+        for i, (rule, layer) in enumerate(zip(rules, params["layers"], strict=True)):
+            signals[i] -= layer["m"] if rule["centring"] == "mean" else 0.0
+        own = [z.pop("own", {}) for z in eligibilities]
+        mine = [
+            scaled(z, signal / B) | scaled(by_itself, 1 / B)
+            for z, signal, by_itself in zip(eligibilities, signals, own, strict=True)
+        ]
         mine.append(None if critic_gradient is None else scaled(critic_gradient, delta / B))
         total = mine if total is None else [added(a, b) for a, b in zip(total, mine, strict=True)]
     return total

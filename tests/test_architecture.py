@@ -22,7 +22,8 @@ LAYERS = [
     ["engines", "results"],
     ["store"],
     ["study"],
-    ["beyond", "paper"],
+    ["paper"],
+    ["beyond"],
     ["report"],
     ["cli"],
 ]
@@ -32,7 +33,11 @@ HOMES = {
     "gymnasium": {
         "engines/control/__init__.py",
         "engines/control/worlds.py",
+        "engines/functional/__init__.py",
         "tasks/control.py",
+        "tasks/functional.py",
+        "tasks/joint_env.py",
+        "tasks/spaces.py",
         "tasks/multiplexer_env.py",
         "tasks/__init__.py",
     },

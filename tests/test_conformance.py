@@ -35,6 +35,8 @@ RULES = [
     Boltzmann(steps=3),
     Boltzmann(steps=2, sampler="one-by-one"),
     Boltzmann(steps=2, centring="both", chains=2),
+    Boltzmann(steps=2, centring="mean"),
+    Boltzmann(steps=2, centring="learned"),
     Recurrent(),
     StraightThrough(),
     WeightMax(),

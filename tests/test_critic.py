@@ -1,11 +1,16 @@
 """The critic, of any depth: its value and its gradient against NumPy, and which layer each learning rate reaches."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore import Critic, Multiplexer, Reinforce, Run
+from coexplore import Critic, MapProp, Multiplexer, Reinforce, Run, network
+from coexplore import critic as module
 from coexplore.engines import xla
+from coexplore.network import Actor, Network, Params
+from coexplore.rules.laws import Bernoulli
+from coexplore.settings import FieldError
 
 # A unit and its slope.
 UNITS = {
@@ -64,3 +69,130 @@ def test_every_part_of_the_network_learns_at_the_rate_that_is_given_for_it():
 def test_one_rate_for_the_critic_is_that_of_all_its_layers():
     run = Run(rule=Reinforce(), critic=Critic(width=(64, 32)), learning_rate=(0.02, 2e-4, 4e-5))
     assert run.learning_rates == (0.02, 2e-4, 4e-5, 4e-5, 4e-5)
+
+
+# A critic that learns by MAP propagation.
+
+VARIANCES = (0.02, 0.05, 0.3)
+
+
+def drawing(width=(4, 3), variance=VARIANCES, seed=0):
+    """A critic that draws, parameters with noise on all of them, an observation and a key."""
+    critic, rng = Critic("softplus", width, "map-prop", variance), np.random.default_rng(seed)
+    params = jax.tree.map(lambda p: jnp.asarray(0.5 * rng.normal(size=p.shape)), critic.init(3, jax.random.key(0)))
+    return critic, params, jnp.asarray(rng.normal(size=(1, 3))), jax.random.key(seed)
+
+
+def eligible(critic, params, s, key):
+    """What a step adds to the critic's trace, as `network.eligibility` has it."""
+    actor = Network((MapProp(),), Bernoulli(), None)
+    whole = network.init(actor, (3, 2, 1), jax.random.key(1))
+    activities = network.act(actor.actor, whole, s, key)
+    net = Network((MapProp(),), Bernoulli(), critic)
+    return network.eligibility(net, Params(whole.layers, params), s, activities, key).critic.layers
+
+
+def by_map_propagation(params, noise, s, variances, steps=20):
+    """V(s), then for each layer (∇W, ∇b) of the log-probability over A − μ, in loops over layers: the released rule."""
+    f, slope = UNITS["softplus"]
+    layers = [(np.asarray(p.W), np.asarray(p.b)) for p in params.layers]
+    v, last, hs, x = np.asarray(variances), len(layers) - 1, [], np.asarray(s)[0]
+    for k, (W, b) in enumerate(layers):
+        mean = x @ W + b if k == last else f(x @ W + b)
+        x = mean + np.sqrt(v[k]) * noise[k]
+        hs.append(x)
+    value = mean[0]
+
+    def errors(hs):
+        """(H − μ) / v of every layer, and the slopes of its units."""
+        inputs = [np.asarray(s)[0], *hs[:-1]]
+        drives = [x @ W + b for x, (W, b) in zip(inputs, layers, strict=True)]
+        means = [d if k == last else f(d) for k, d in enumerate(drives)]
+        slopes = [np.ones_like(d) if k == last else slope(d) for k, d in enumerate(drives)]
+        return inputs, [(h - m) / u for h, m, u in zip(hs, means, v, strict=True)], slopes
+
+    for _ in range(steps):
+        _, e, slopes = errors(hs)
+        moves = [0.5 * v[k] * (layers[k + 1][0] @ (e[k + 1] * slopes[k + 1]) - e[k]) for k in range(last)]
+        hs = [h + move for h, move in zip(hs, [*moves, 0.0], strict=True)]
+    inputs, e, slopes = errors(hs)
+    off = e[-1][0] * v[-1]
+    return (
+        value,
+        [
+            (np.outer(x, each * f_prime) / off, each * f_prime / off)
+            for x, each, f_prime in zip(inputs, e, slopes, strict=True)
+        ],
+        hs,
+    )
+
+
+@pytest.mark.parametrize("width", [(4, 3), 5])
+def test_a_critic_by_map_propagation_is_the_released_rule_written_out_in_numpy(width):
+    with jax.enable_x64(True):
+        critic, params, s, key = drawing(width, VARIANCES if isinstance(width, tuple) else (0.02, 0.3))
+        variances = [law.variance for law in critic.laws]
+        drawn = network.act(Actor(critic.laws), Params(params.layers, None), s, key)
+        noise = [np.asarray(activity.draws)[0, 0] for activity in drawn]
+        value, expected, _ = by_map_propagation(params, noise, s, variances)
+        assert float(network.value(critic, params, s, key)[0]) == pytest.approx(value, rel=1e-12)
+        for layer, (W, b) in zip(eligible(critic, params, s, key), expected, strict=True):
+            np.testing.assert_allclose(layer.W, W, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(layer.b, b, rtol=1e-8, atol=1e-10)
+
+
+def test_at_rest_its_trace_is_the_gradient_of_the_prediction_over_its_variance(monkeypatch):
+    """Whatever was drawn: the division leaves backprop's gradient at the values that were come to."""
+    monkeypatch.setattr(module, "RELAX_STEPS", 400)
+    slope = UNITS["softplus"][1]
+    with jax.enable_x64(True):
+        for seed in range(3):
+            critic, params, s, key = drawing(seed=seed)
+            drawn = network.act(Actor(critic.laws), Params(params.layers, None), s, key)
+            noise = [np.asarray(activity.draws)[0, 0] for activity in drawn]
+            _, _, (h1, h2, _) = by_map_propagation(params, noise, s, VARIANCES, steps=400)
+            first, second, output = ((np.asarray(p.W), np.asarray(p.b)) for p in params.layers)
+            back2 = output[0][:, 0] * slope(h1 @ second[0] + second[1])
+            back1 = second[0] @ back2 * slope(np.asarray(s)[0] @ first[0] + first[1])
+            slopes = [(np.outer(s[0], back1), back1), (np.outer(h1, back2), back2), (h2[:, None], np.ones(1))]
+            for layer, (W, b) in zip(eligible(critic, params, s, key), slopes, strict=True):
+                np.testing.assert_allclose(VARIANCES[-1] * layer.W, W, rtol=1e-6, atol=1e-9)
+                np.testing.assert_allclose(VARIANCES[-1] * layer.b, b, rtol=1e-6, atol=1e-9)
+
+
+def test_with_little_noise_in_its_hidden_layers_it_climbs_as_backprop_does(monkeypatch):
+    """v_l → 0 beside the output's v: values hardly move, V(s) is that of deterministic units, the trace ∇V(s) / v."""
+    monkeypatch.setattr(module, "RELAX_STEPS", 60)
+    with jax.enable_x64(True):
+        critic, params, s, key = drawing(variance=(1e-10, 1e-10, 0.3))
+        still = Critic("softplus", (4, 3))
+        assert float(network.value(critic, params, s, key)[0]) == pytest.approx(
+            float(still.value(params, s)[0]), abs=1e-3
+        )
+        plain = still.credit(params, s, jnp.ones(1)).layers
+        for layer, other in zip(eligible(critic, params, s, key), plain, strict=True):
+            np.testing.assert_allclose(0.3 * layer.W, other.W, rtol=1e-3, atol=1e-4)
+
+
+def test_its_predictions_are_as_wide_as_its_variances_say():
+    critic, params, s, _ = drawing(width=5, variance=(0.04, 0.3))
+    found = network.value(critic, params, jnp.repeat(s, 40_000, axis=0), jax.random.key(3))
+    spread = float(np.sqrt(0.04) * np.linalg.norm(np.asarray(params.output.W)))
+    assert float(found.mean()) == pytest.approx(float(critic.value(params, s)[0]), abs=5 * spread / 200)
+    assert float(found.std()) == pytest.approx(spread, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Critic(rule="map-prop"), "critic_rule: 'map-prop' is not allowed; give backprop where"),
+        (lambda: Critic(rule="hebb"), "rule: 'hebb' is not allowed"),
+        (lambda: Critic(variance=0.0), "variance: 0.0 is not allowed"),
+        (lambda: Critic("softplus", (4, 3), "map-prop", (0.1, 0.1)), "one value, or 3"),
+        (lambda: Run(rule=MapProp(), critic=Critic("softplus", rule="map-prop")), "episodes have one step"),
+    ],
+)
+def test_a_critic_that_cannot_be_is_refused_in_one_line(make, words):
+    with pytest.raises(FieldError, match=r"^[^\n]*$") as error:
+        make()
+    assert words in str(error.value)

@@ -177,7 +177,8 @@ print(json.dumps([*tables, f"{sum(frozen)} of {len(frozen)} with 128 units and c
     assert frozen in (ROOT / "README.md").read_text()
 
 
-def test_what_is_said_of_tuned_and_scaling_is_what_the_runs_in_this_repository_say():
+@pytest.mark.learning  # it takes most of a minute
+def test_what_is_said_of_every_rule_at_its_best_is_what_the_runs_in_this_repository_say():
     tables, claims, froze = printed("""
 import json
 from coexplore import load
@@ -188,9 +189,10 @@ from coexplore.paper.tunings import TUNINGS
 from coexplore.paper.verdict import table as claims
 from coexplore.study.search import Trials
 tables, verdicts, froze = {}, [], []
-for name in ("tuned", "scaling"):
+for name in ("tuned", "scaling", "depth"):
     results = load(f"results/cuda/{name}.safetensors")
-    found = Comparison(TUNINGS[name].searches(4_000_000), Trials(results, finished=True), 4_000_000)
+    length = TUNINGS[name].length(4_000_000)
+    found = Comparison(TUNINGS[name].searches(4_000_000), Trials(results, finished=True), length)
     tables[name], verdicts = table(TUNINGS[name], found), verdicts + judged(name, found)
     same = {r.run: r for each in found.found.values() for some in each.judged.values() for r in some}
     froze.append(f"{sum(r.frozen is True for r in same.values())} of the {len(same):,} judged runs froze")
@@ -201,12 +203,15 @@ print(json.dumps([tables, claims(verdicts), froze]))
     assert (ROOT / "results" / "cuda" / "claims-tuned.md").read_text() == claims
     page = (ROOT / "docs" / "tuning.md").read_text()
     assert froze[0] in page
+    assert froze[2] == "1 of the 1,060 judged runs froze"
     places = [8, 16, 32, 64, 96, 128]
     rewards = {
         words: _cells(tables["tuned"], f"## Reward, {words}\n")
         for words in ("all episodes", "first quarter", "last quarter")
     }
-    quoted = re.findall(r"^\| (.+) \| (64|128) \| (.+) \| (.+) \| (.+) \|$", page, re.M)
+    quoted = re.findall(
+        r"^\| (.+) \| (64|128) \| (.+) \| (.+) \| (.+) \|$", page.split("## What `scaling` says")[0], re.M
+    )
     assert len(quoted) == 9 + 7
     for label, N, *cells in quoted:
         assert cells == [rewards[words][label][places.index(int(N))] for words in rewards]
@@ -224,11 +229,79 @@ print(json.dumps([tables, claims(verdicts), froze]))
         in readme
     )
     words = re.findall(r"^\| [TS]\d .*?\*\*(\w+)\*\*", claims, re.M)
-    assert words == ["fails", "fails", "undecided", "undecided", "undecided", "undecided"]
-    larger = [
-        _cells(tables["scaling"], f"## Reward, first quarter, {k} bits\n")["Algorithm 1"][2].split()[0] for k in (4, 5)
-    ]
-    assert larger == ["0.892", "0.490"]
+    assert words == ["fails", "fails", "undecided", "undecided", "undecided", "holds"]
+    ours = "unbiased Weight Max, expected"
+    for bits, k in (("four", 4), ("five", 5)):
+        rows = _cells(tables["scaling"], f"## Reward, first quarter, {k} bits\n")
+        for label, quoted in (("Algorithm 1", f"{bits} bits: Algorithm 1"), (ours, f"… {ours}")):
+            assert f"| {quoted} | {' | '.join(cell.split()[0] for cell in rows[label])} |" in page
+        others = [row for label, row in rows.items() if label != "Algorithm 1"]
+        assert max(row[5].split()[0] for row in others) == rows[ours][5].split()[0]
+    assert f"{rows['Algorithm 1'][5].split()[0]} there, next {rows[ours][5].split()[0]}" in readme
+    last = _cells(tables["scaling"], "## Reward, last quarter, 5 bits\n")
+    ends = [last[label][5].split()[0] for label in ("Algorithm 1", "STE backprop")]
+    assert "up to {} with 512, where the next, STE backprop, ends at {}".format(*ends) in page
+    stars = sum(line.count("\\*") for line in tables["scaling"].splitlines() if line.startswith("| "))
+    assert f"not tried: {stars} of {3 * 60}." in page
+    last, every = (_cells(tables["depth"], f"## Reward, {words}\n") for words in ("last quarter", "all episodes"))
+    assert len(last) == 9
+    for label, cells in last.items():
+        assert f"| {label} | {' | '.join(cells)} |" in page
+    ends = [last["Algorithm 1"][i].split()[0] for i in (3, 0)]
+    assert "({} and {} in the last quarter)".format(*ends) in readme
+    drawing = [row for label, row in every.items() if label != "plain backprop"]
+    assert all(max(row[i] for row in drawing if row[i] != "–") == every["Algorithm 1"][i] for i in range(4))
+
+
+def test_what_is_said_of_coordination_is_what_the_runs_in_this_repository_say():
+    pages = printed("""
+import json
+from pathlib import Path
+from coexplore import load
+from coexplore.beyond import coordination
+from coexplore.cli.coordination import section
+from coexplore.paper.tuned import Comparison
+from coexplore.study.search import Trials
+pages = {}
+for name in coordination.NAMES:
+    results = load(f"results/coordination/{name}.safetensors")
+    figure = coordination.tuning(name, coordination.environment(results))
+    found = Comparison(figure.searches(4_000_000), Trials(results, finished=True), figure.length(4_000_000))
+    found.usual = found.episodes
+    pages[name] = section(name, figure.title, found)[0]
+print(json.dumps(pages))
+""")
+    for name, page in pages.items():
+        assert (ROOT / "results" / "coordination" / f"{name}.md").read_text() == page
+    said = (ROOT / "docs" / "control.md").read_text()
+    gains = pages["coordination"].split("## Algorithm 1: gain")[1].split("\n## ")[0].split("---|\n")[-1]
+    rows = [line for line in gains.splitlines() if re.match(r"\| [01]", line)]
+    assert len(rows) == 5
+    assert "\n".join(rows) in said
+    returns = {label: cells[1] for label, cells in _cells(pages["centring"], "## Return\n").items()}
+    order = ["REINFORCE", *(f"Algorithm 1, {how}" for how in ("learned", "negative phase", "mean of δ", "as printed"))]
+    assert f"| {' | '.join(returns[label].split(' [')[0] for label in order)} |" in said
+    words = dict(re.findall(r"^\| (K\d(?:\.\d)?) .*?\*\*(\w+)\*\*", "\n".join(pages.values()), re.M))
+    held = {"K0", "K4.1", "K5", "K6.1"}
+    undecided = {"K1.1", "K4.2"}
+    assert words == {id: "holds" if id in held else "undecided" if id in undecided else "fails" for id in words}
+    assert len(words) == 1 + 8 + 1 + 2
+    shares = {share: _places(pages["coordination"], share) for share in ("0", "0.25", "0.5", "0.75", "1")}
+    less = [at["one softmax", N] < at["REINFORCE", N] for at in shares.values() for N in ("8", "64", "256")]
+    assert sum(less) == 14
+    half = shares["0.5"]
+    assert f"{half['one softmax', '256']:.3f} for {half['REINFORCE', '256']:.3f} in the other" in said
+    assert (
+        f"{half['Algorithm 2, c = 0', '64']:.3f}, where REINFORCE, the same rule, has {half['REINFORCE', '64']:.3f}"
+        in said
+    )
+
+
+def _places(page, share):
+    """The mean reward by rule and N, at a joint share."""
+    lines = page.split(f"## Joint share {share}\n")[1].split("\n## ")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    return {(row[0], row[1]): float(row[2].split()[0]) for row in rows if row[1].isdecimal()}
 
 
 def _cells(page, heading):

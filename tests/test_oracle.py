@@ -62,6 +62,11 @@ ONE_UPDATE = {
     "boltzmann negative phase, one-by-one": small(
         Boltzmann(steps=2, sampler="one-by-one", centring="both", chains=2), N=4, batch=5
     ),
+    "boltzmann mean": small(Boltzmann(steps=2, centring="mean", centring_rate=0.5), N=(4, 3)),
+    "boltzmann learned": small(Boltzmann(steps=2, centring="learned"), N=(5, 4)),
+    "boltzmann learned, signed, at a rate of its own": small(
+        Boltzmann(steps=2, centring="learned", chain_signals="signed", centring_strength=0.5, centring_rate=3.0), N=4
+    ),
     "ste": small(StraightThrough(), N=64, bits=4),
     "ste two layers": small(StraightThrough(), N=(7, 5)),
     "ste three layers": small(tuple(map(StraightThrough, ("sigmoid", "identity", "sigmoid"))), N=(6, 5, 4)),

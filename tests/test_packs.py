@@ -1,6 +1,7 @@
 """Packs: a setting once, its seeds as rows; packs of the first version; packs that somebody has tampered with."""
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
 from coexplore.report.data import report
 from coexplore.run import bins
+from coexplore.run.curve import bin_sizes
 from coexplore.store import Store, StoreError, pack
+from coexplore.store.packs import FEWER
 from coexplore.store.sealed import seal, unseal
 
 OLD = Path(__file__).parent / "data" / "pack-1.safetensors"  # 8 runs of 3 settings, written by version 0.1
@@ -82,6 +85,17 @@ def test_a_pack_has_the_scores_of_the_whole_runs(whole, path):
         assert np.allclose(small.curve, result.curve.reshape(200, -1).mean(axis=1), atol=1e-6)
         if result.run.seed == 0:
             assert_same_arrays(small, result.replaced(curve=small.curve))
+
+
+def test_points_that_stand_for_more_updates_count_for_more_in_a_packed_curve(tmp_path):
+    run = dataclasses.replace(BASE, episodes=16 * 1500)  # 1000 bins, of one update and of two
+    pack([Result(run, "cpu", np.arange(1000, dtype=np.float32), None, {})], tmp_path / "pack.safetensors")
+    small = load(tmp_path / "pack.safetensors")[0]
+    mean = np.average(np.arange(1000), weights=bin_sizes(1500))
+    assert len(small.curve) == 200
+    coarse = np.ceil(np.arange(201) * 7.5)  # where its points end, in updates
+    assert np.average(small.curve, weights=np.diff(coarse)) == pytest.approx(mean, abs=1e-4)
+    assert small.reward == pytest.approx(mean)
 
 
 def test_runs_that_know_different_things_share_no_matrix_and_lose_nothing(whole, path):
@@ -346,7 +360,7 @@ def test_of_settings_with_many_seeds_there_is_what_verdicts_and_pictures_need(tm
     undrawn, brief = many_seeds(results)
     assert (undrawn, brief) == (set(chosen[9:]), set(chosen[:9]) - set(FIGURES["headline"].settings()))
     assert many_seeds([result for result in results if result.run.seed < 1040]) == (set(), set())
-    pack(results, path, undrawn, brief)
+    pack(results, path, undrawn, dict.fromkeys(brief, FEWER))
     packed = load(path)
     points = {run: len(packed[i * 60].curve) if packed[i * 60].has_curve else 0 for i, run in enumerate(chosen)}
     assert points == {run: 0 if run in undrawn else 100 if run in brief else 200 for run in chosen}

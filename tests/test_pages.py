@@ -41,7 +41,8 @@ SHORTER = {
 }
 BEGUN = {  # by what a command begins with
     "README.md": ["reproduce", "tune", "beyond", "train unbiased-weight-max", "train recurrent", "train map-prop"],
-    "docs/control.md": ["train"],
+    "docs/control.md": ["train", "beyond"],
+    "docs/environments.md": ["train"],
     "docs/cluster.md": ["reproduce"],
     "docs/tuning.md": ["reproduce", "tune"],
 }

@@ -71,7 +71,7 @@ def test_the_searches_are_those_of_the_design():
     deep = TUNINGS["depth"].searches(4_000_000)
     runs = [run for search in deep.values() for run in search.grid(Trials())]
     assert {len(run.hidden) for run in runs} == {1, 2, 3, 4}
-    assert {search.seeds for search in deep.values()} == {Seeds(range(1000, 1003), range(1015, 1035))}
+    assert {search.seeds for search in deep.values()} == {Seeds(range(1000, 1003), range(1025, 1045))}
     assert {run.episodes for run in runs} == {1_000_000}
     assert len({xla._shape(run) for run in runs}) == len(deep) == 36  # each shape is compiled, and costs
     chains = {len(run.hidden): run.rule.chain_signals for run in runs if isinstance(run.rule, Recurrent)}
@@ -80,10 +80,8 @@ def test_the_searches_are_those_of_the_design():
     assert {(place.panel, place.at) for place in large} == {
         (f"{k} bits", N) for k in (4, 5) for N in (64, 128, 192, 256, 384, 512)
     }
-    dear = {256: 12, 384: 6, 512: 6}
-    assert {place: search.most for place, search in large.items()} == {
-        place: dear.get(place.at, 24) if place.label in ("Algorithm 1", "Algorithm 2") else 24 for place in large
-    }
+    assert {search.most for search in large.values()} == {24}
+    assert {search.seeds for search in large.values()} == {Seeds(range(1000, 1003), range(1025, 1065))}
 
 
 def test_a_smaller_scale_has_smaller_searches_and_shares_no_seed_between_choosing_and_judging():
@@ -271,7 +269,7 @@ def test_scaling_begins_where_tuned_ended_and_its_claim_follows_the_lead():
     found = contest(world(), only, scaling=True)
     assert words(found, "scaling") == {"S1": "holds"}
     first = found.found[Place("5 bits", "Algorithm 1", 512)]
-    assert 3 <= len(first.tried) <= 6
+    assert 3 <= len(first.tried) <= 24
     assert rate_of(first.chosen["first"])[:2] == (0.01, True)
     assert first.chosen["first"].task.bits == 5
     shrinks = contest(world(lead=lambda bits: 0.06 if bits == 4 else -0.02), only, scaling=True)

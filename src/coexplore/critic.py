@@ -1,4 +1,20 @@
-"""The critic V(s): a network of deterministic units that estimates E[R | S = s], trained by backprop."""
+"""The critic V(s): a network that estimates E[R | S = s].
+
+By `backprop` its units are deterministic, and it climbs δ ∇V(s). By `map-prop` they are Gaussian, as the actor's are in
+MAP propagation: layer l draws H_l ~ Normal(softplus(W_lᵀ H_{l−1} + b_l), v_l), and the output draws a prediction
+A ~ Normal(μ, v), μ = wᵀH + b. The value of s is μ, given what the hidden layers drew. Then, A clamped, the values move
+uphill on log Pr(H, A | S), 20 times by ½ v_l of its slope, and what δ multiplies (by way of the trace) is
+
+    ∇ log Pr(H, A | S) / (A − μ)        both where the values have come to rest
+
+which for the output is H / v. Why the division: at rest the slope in every H_l is 0, so that (H_l − μ_l) / v_l is
+what comes down from above, (A − μ) / v times the chain of weights and slopes; it is backprop's gradient of μ at those
+values, times (A − μ) / v. Divided, it is that gradient over v whatever was drawn, and as v_l → 0 it is ∇V(s) / v.
+
+The equations, the order (μ before the values move, the division after) and that V is μ and not A are those of the code
+released with Chung's "MAP propagation algorithm" (github.com/stephen-chung-mh/map_prop); an earlier draft multiplies by
+A − μ, which for a δ that does not depend on A gives the same direction on average, weighed by (A − μ)².
+"""
 
 from collections.abc import Iterable
 
@@ -6,10 +22,13 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key
 
-from coexplore.settings import Checked, Units, choice, field
+from coexplore.rules.laws import Gaussian, Law
+from coexplore.rules.map_prop import Relaxing
+from coexplore.settings import Checked, Positive, Units, choice, field, refusal
 from coexplore.units import Affine, drive, glorot
 
 ACTIVATIONS = {"relu": jax.nn.relu, "tanh": jax.nn.tanh, "softplus": jax.nn.softplus}
+RELAX_STEPS = 20
 
 
 class CriticParams(eqx.Module):
@@ -31,10 +50,31 @@ class CriticParams(eqx.Module):
 class Critic(Checked):
     activation: str = choice("relu", "the critic's hidden units", options=tuple(ACTIVATIONS))
     width: int | tuple[int, ...] = field(64, Units("how many hidden units the critic has", bare=True))
+    rule: str = choice("backprop", "how the critic learns", options=("backprop", "map-prop"))
+    variance: float | tuple[float, ...] = field(
+        0.1, Positive("variance of the critic's layers, the output's last, where it learns by map-prop")
+    )
+
+    def __check_init__(self) -> None:
+        super().__check_init__()
+        if self.rule == "map-prop" and self.activation != "softplus":
+            raise refusal("critic_rule", self.rule, f"backprop where the critic's units are {self.activation}")
+        if isinstance(self.variance, tuple) and len(self.variance) != len(self.widths) + 1:
+            count = len(self.widths) + 1
+            raise refusal("critic_variance", self.variance, f"one value, or {count}: hidden layers, output")
 
     @property
     def widths(self) -> tuple[int, ...]:
         return self.width if isinstance(self.width, tuple) else (self.width,)
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """How each layer draws, the output last; none where nothing is drawn."""
+        if self.rule == "backprop":
+            return ()
+        layers = len(self.widths) + 1
+        *hidden, output = self.variance if isinstance(self.variance, tuple) else (self.variance,) * layers
+        return (*(Relaxing(v, RELAX_STEPS) for v in hidden), Gaussian(output))
 
     def init(self, D: int, key: Key[Array, ""]) -> CriticParams:
         hidden_key, output_key, *deeper_keys = _keys(key, len(self.widths) - 1)

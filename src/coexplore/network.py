@@ -14,12 +14,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt
 
-from coexplore.critic import Critic
+from coexplore.critic import Critic, CriticParams
 from coexplore.rules import Feedback, Rule
 from coexplore.rules.base import odds
-from coexplore.rules.laws import AbstractActivity, Law, Output
+from coexplore.rules.laws import AbstractActivity, Gaussian, Law, Output
 from coexplore.tasks.base import Task
-from coexplore.units import drive, outer, sent
+from coexplore.units import drive, evenly, outer, sent
 
 Activities = tuple[AbstractActivity, ...]
 
@@ -78,6 +78,17 @@ def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Param
     return Params(tuple(law.init(D, N, layer_key) for law, D, N, layer_key in shapes), of_critic)
 
 
+@jax.jit
+def spread_evenly(params: Params) -> Params:
+    """Parameters before learning with every W of Glorot's uniform law instead of his normal one."""
+
+    def one(layer: Any) -> Any:
+        return dataclasses.replace(layer, W=evenly(layer.W))
+
+    of_critic = params.critic and CriticParams.of(map(one, params.critic.layers))
+    return Params(tuple(map(one, params.layers)), of_critic)
+
+
 def act(actor: Actor, params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Activities:
     """Draw layer after layer, each from what the one below it sends; the last draw is the action."""
     activities, x = [], s
@@ -95,7 +106,10 @@ def action(network: Network, activities: Activities) -> Array:
 
 def relax(network: Network, params: Params, s: Float[Array, "B D"], activities: Activities) -> Activities:
     """Where laws ask for it (MAP propagation), move h uphill on log Pr(H, A | S), A fixed, all layers at once."""
-    actor = network.actor
+    return _relaxed(network.actor, params, s, activities)
+
+
+def _relaxed(actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities) -> Activities:
     laws, steps = actor.laws, [law.relax_steps for law in actor.laws]
     if not any(steps):
         return activities
@@ -150,19 +164,75 @@ def learn(
     """The ascent direction of every parameter, from the rewards r; `graded`: they are log P(A | H), A not drawn."""
     critic = network.critic
     delta = r - critic.value(params.critic, s) if critic else r
-    signals = [delta if rule.centres_reward else r for rule in network.rules]
+    signals = [
+        rule.signal(p, delta if rule.centres_reward else r)
+        for rule, p in zip(network.rules, params.layers, strict=False)
+    ]
     signals.append(jnp.ones_like(r) if graded else delta)  # given the answer, the output climbs log P(A | H) itself
     of_critic = critic.credit(params.critic, s, delta) if critic else None
     relaxed = relax(network, params, s, activities)
     return Params(_credits(network, params, s, relaxed, signals, graded), of_critic)
 
 
-def eligibility(network: Network, params: Params, s: Float[Array, "1 D"], activities: Activities) -> Params:
-    """What one step adds to the traces of learning over time: each credit for δ = 1, and ∇V(s)."""
-    one = jnp.ones(1, s.dtype)
-    of_critic = network.critic.credit(params.critic, s, one) if network.critic else None
+def eligibility(
+    network: Network, params: Params, s: Float[Array, "1 D"], activities: Activities, key: Key[Array, ""] | None = None
+) -> Params:
+    """What one step adds to the traces of learning over time: each credit for δ = 1, and ∇V(s).
+
+    What learns by itself (`Rule.own`) stands there as it is: its trace lasts for one step, and counts whatever δ is.
+    `key` is what a critic that draws draws from.
+    """
+    one, critic = jnp.ones(1, s.dtype), network.critic
+    of_critic = critic and (
+        _relaxed_credit(critic, params.critic, s, key) if critic.laws else critic.credit(params.critic, s, one)
+    )
     relaxed = relax(network, params, s, activities)
     return Params(_credits(network, params, s, relaxed, [one] * len(relaxed)), of_critic)
+
+
+def weights(network: Network, params: Params, delta: Float[Array, " B"]) -> Params | None:
+    """What the trace of each parameter counts for, [B] each; None where that is δ for all of them."""
+    heard = [rule.signal(p, delta) for rule, p in zip(network.rules, params.layers, strict=False)]
+    if all(each is delta for each in heard) and not any(rule.own for rule in network.rules):
+        return None
+
+    def of_layer(rule: Rule, p: Any, mine: Any) -> Any:
+        ones = jnp.ones_like(delta)
+        return jax.tree_util.tree_map_with_path(lambda path, _: ones if path[-1].name in rule.own else mine, p)
+
+    layers = tuple(map(of_layer, network.rules, params.layers, heard))
+    top, critic = jax.tree.map(lambda _: delta, (params.layers[-1], params.critic))
+    return Params((*layers, top), critic)
+
+
+def value(critic: Critic, params: CriticParams, s: Float[Array, "B D"], key: Key[Array, ""]) -> Float[Array, " B"]:
+    """V(s); of a critic that draws, the mean of its output given what its hidden layers drew."""
+    if not critic.laws:
+        return critic.value(params, s)
+    drawn = Actor(critic.laws)
+    below = drawn.heard(s, act(drawn, Params(params.layers, None), s, key))[-1]
+    return drive(params.output, below)[:, 0]
+
+
+def _relaxed_credit(
+    critic: Critic, params: CriticParams, s: Float[Array, "1 D"], key: Key[Array, ""] | None
+) -> CriticParams:
+    """∇ log Pr(H, A | S) / (A − μ) of a critic that draws, once its values have moved (critic.py).
+
+    A − μ may be small beside A: it is what was drawn less how far μ has moved, for a difference would be rounded off.
+    """
+    *hidden, output = critic.laws
+    assert isinstance(output, Gaussian) and key is not None  # noqa: PT018
+    drawn, layers = Actor(critic.laws), Params(params.layers, None)
+    before = act(drawn, layers, s, key)
+    relaxed = _relaxed(drawn, layers, s, before)
+    h, v = relaxed[-2].h, output.variance
+    off = v**0.5 * before[-1].draws[0] - (h - before[-2].h) @ params.output.W
+    weight = jnp.where(off == 0, 0.0, 1 / jnp.where(off == 0, 1.0, off))[0, 0]
+    below = Params(params.layers[:-1], None)
+    score = jax.grad(lambda p: _log_joint(Actor(tuple(hidden)), p, s, relaxed[:-1]))(below)
+    of_hidden = jax.tree.map(lambda slope: weight * slope, score.layers)
+    return CriticParams.of((*of_hidden, outer(h, jnp.ones_like(off) / v)))
 
 
 def _credits(
@@ -182,6 +252,7 @@ def _credits(
         feedback = Feedback(signals[i][:, None], above, graded)
         for upper, seen in reversed(layers[i + 1 :]):
             feedback = upper.below(*seen, actor.felt(upper.law, feedback))
-        credits.append(rule.credit(p, x, activity, actor.felt(rule.law, feedback)))
+        credit, lesson = rule.credit(p, x, activity, actor.felt(rule.law, feedback)), rule.lesson(p, x, activity)
+        credits.append(dataclasses.replace(credit, **lesson) if lesson else credit)
     score = network.output.score(drive(top_params, top_x), top.h, signals[-1][:, None])
     return (*credits, outer(top_x, score))

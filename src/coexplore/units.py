@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 SIGNALS = ("binary", "signed")
+INITIAL = ("normal", "uniform")  # Glorot's two laws
 
 
 def probability(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -50,3 +51,10 @@ def outer(x: Float[Array, "B D"], e: Float[Array, "B N"]) -> Affine:
 def glorot(D: int, N: int, key: Key[Array, ""]) -> Affine:
     """Weights ~ Normal(0, 2 / (D + N)), zero biases."""
     return Affine(W=(2.0 / (D + N)) ** 0.5 * jax.random.normal(key, (D, N)), b=jnp.zeros(N))
+
+
+def evenly(W: Float[Array, "D N"]) -> Float[Array, "D N"]:
+    """Glorot's uniform law from a draw of his normal one: each weight's quantile, between −√(6 / (D + N)) and its
+    opposite."""
+    D, N = W.shape
+    return (6.0 / (D + N)) ** 0.5 * jax.lax.erf(W * (0.25 * (D + N)) ** 0.5)

@@ -5,36 +5,54 @@ from types import ModuleType
 from typing import Any
 
 from coexplore.beyond import control, supervised
+from coexplore.beyond.coordination import ENV, NAMES
+from coexplore.cli.coordination import searched
 from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import train_all
+from coexplore.paper.figures import SCALES
 from coexplore.run import Result
 from coexplore.settings import refusal
 from coexplore.store import write
 
 HOMES = {name: home for home in (supervised, control) for name in home.COMPARISONS}
+KNOWN = (*HOMES, *NAMES)  # of which the last are searches, named one by one: without a GPU they take hours
 
 
 def beyond_command(words: list[str]) -> int:
     options = beyond_parser().read(words)
     names = list(dict.fromkeys(options["comparison"] or HOMES))
     for name in names:
-        if name not in HOMES:
-            raise refusal("comparison", name, f"some of {', '.join(HOMES)}", HOMES)
+        if name not in KNOWN:
+            raise refusal("comparison", name, f"some of {', '.join(KNOWN)}", KNOWN)
+    if options["scale"] not in SCALES:
+        raise refusal("scale", options["scale"], " | ".join(SCALES), SCALES)
+    if options["seeds"] and (mine := [name for name in names if name in NAMES]):
+        raise refusal("seeds", f"for {mine[0]}", "none: some of its own choose, and others judge")
     store, out = folder("store", options["store"]), folder("out", options["out"])
+    status = 0
     for name in names:
+        if name in NAMES:
+            if (status := searched(name, options, store, out)) == 130:
+                return status
+            continue
         results = _train(HOMES[name], name, options, store)
         if results is None:
             return 130
         _compare(HOMES[name], name, results, out)
     print(f"tables and pictures: {out}, runs: {store}")
-    return 0
+    return status
 
 
 def beyond_parser() -> Parser:
     parser = Parser("beyond", "Train every rule, choose its settings, compare.")
-    parser.add_argument("comparison", nargs="*", offer=HOMES, help=f"some of {', '.join(HOMES)} [all]")
+    searches = ", ".join(NAMES)
+    about = f"some of {', '.join(HOMES)}; and, with everything tuned, {searches} [all without {searches}]"
+    parser.add_argument("comparison", nargs="*", offer=KNOWN, help=about)
     about = f"how many seeds judge in the end, or FIRST to LAST [{supervised.SEEDS}]"
     parser.add_argument("--seeds", metavar=SEEDS, help=about)
+    about = f"of {searches}: {' | '.join(SCALES)}, which has a tenth of the episodes and few settings"
+    parser.add_argument("--scale", default="paper", offer=SCALES, help=about)
+    parser.add_argument("--env", default=ENV, metavar="NAME", help="the environment of centring")
     parser.training()
     parser.add_argument("--store", default=STORE, metavar="DIR", help="where runs are kept")
     parser.add_argument("--out", default="beyond", metavar="DIR", help="where tables and pictures go")

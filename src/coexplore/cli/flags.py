@@ -12,6 +12,7 @@ from coexplore.run.names import Names, settings
 from coexplore.settings import Choice, EachLayer, FieldError, Spec, Switch
 from coexplore.tasks import registry
 from coexplore.tasks.base import AnyTask
+from coexplore.tasks.env_args import EnvArgs
 
 Where = tuple[str, str]  # a rule and a task
 
@@ -22,7 +23,8 @@ def add_settings(parser: Parser, specs: Names, usual: Mapping[str, str]) -> None
         one = spec.one if isinstance(spec, EachLayer) else spec
         about = f"{spec.help}: {spec.allowed}" + (f" [{usual[name]}]" if name in usual else "")
         how = {"nargs": "*" if isinstance(one, Switch) else "+", "help": about.replace("%", "%%")}  # alone: yes
-        parser.add_argument(f"--{dashed(name)}", metavar="VALUE", dest=name, offer=_words(one), **how)
+        more = {"action": "append"} if isinstance(one, EnvArgs) else {}  # each time it is given it adds to the others
+        parser.add_argument(f"--{dashed(name)}", metavar="VALUE", dest=name, offer=_words(one), **how, **more)
     presets = "; ".join(f"of {rule}: {', '.join(names)}" for rule, names in PRESETS.items())
     about = f"start from this setting; {presets}; with --help its values [the paper's]"
     offer = dict.fromkeys(name for names in PRESETS.values() for name in names)

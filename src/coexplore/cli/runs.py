@@ -13,6 +13,7 @@ from coexplore.results.sorting import FROM_THE_TOP, ordered
 from coexplore.run import Result, Run
 from coexplore.settings import refusal
 from coexplore.store import Store, StoreError, pack, write
+from coexplore.store.packs import FEWER, POINTS
 
 ACTIONS = ("list", "pack", "prune")
 PICTURES = (".png", ".svg", ".pdf")
@@ -49,7 +50,9 @@ def runs_parser() -> Parser:
     parser.add_argument("--export", metavar="FILE", help=about)
     parser.add_argument("--curves", action="store_true", help="of the table: a row for each point of their curves")
     parser.add_argument(
-        "--figure", metavar="NAME", help="pack only what was searched for tuned, scaling or depth [all]"
+        "--figure",
+        metavar="NAME",
+        help="pack only what was searched for a figure or comparison, as tuned or coordination [all]",
     )
     return parser
 
@@ -97,23 +100,29 @@ def _pack(options: dict[str, Any]) -> int:
     return 0
 
 
-def _to_pack(options: dict[str, Any]) -> tuple[list[Result], set[Run], set[Run]]:
-    """The results, the runs or settings of which scores will do, and the settings of which a short curve does."""
-    from coexplore.beyond import choosing  # the figures and comparisons are slow to import
+def _to_pack(options: dict[str, Any]) -> tuple[list[Result], set[Run], dict[Run, int]]:
+    """The results, the runs or settings of which scores will do, and settings of which a curve of so many points."""
+    from coexplore.beyond import choosing, coordination  # the figures and comparisons are slow to import
     from coexplore.paper import evidence, tuned, tunings
 
     chosen, name = chosen_results(options), options["figure"]
     if name is None:
         undrawn, brief = evidence.many_seeds(chosen)
         over = evidence.passed_over(chosen) | choosing.passed_over(chosen) | tuned.passed_over(chosen)
-        return chosen, over | undrawn, brief
-    if name not in tunings.TUNINGS:
-        raise refusal("figure", name, f"one of {', '.join(tunings.TUNINGS)}", tunings.TUNINGS)
-    chose, judged = tuned.served(tunings.TUNINGS[name], chosen)
+        return chosen, over | undrawn, dict.fromkeys(brief, FEWER)
+    known = (*tunings.TUNINGS, *coordination.NAMES)
+    if name not in known:
+        raise refusal("figure", name, f"one of {', '.join(known)}", known)
+    ours = name in coordination.NAMES
+    figure = coordination.tuning(name, coordination.environment(chosen)) if ours else tunings.TUNINGS[name]
+    chose, judged = tuned.served(figure, chosen)
     if not judged:
         raise StoreError(f"figure: {name} was not searched to its end in {options['store']}")
     mine = chose | judged
-    return [result for result in chosen if result.run in mine], chose - judged, set()
+    kept = [result for result in chosen if result.run in mine]
+    if ours:  # nobody draws their curves
+        return kept, mine, {}
+    return kept, chose - judged, dict.fromkeys((run.setting for run in judged), POINTS)
 
 
 def _prune(options: dict[str, Any]) -> int:

@@ -2,6 +2,7 @@
 read twice: first for those, then for everything."""
 
 import functools
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from coexplore.settings import refusal
 from coexplore.store import write
 from coexplore.study import Study, faulty
 from coexplore.tasks.base import AnyTask
+from coexplore.tasks.env_args import EnvArgs
 from coexplore.tasks.multiplexer import Multiplexer
 
 EXAMPLE = "boltzmann"  # whose flags `train --help` explains
@@ -111,7 +113,10 @@ def parser(
 def _checked(options: dict[str, Any], specs: Names) -> dict[str, Any]:
     for name, spec in specs.items():
         if options[name] is not None:
-            options[name] = [spec.parse(name, text) for text in options[name] or ["yes"]]
+            texts = options[name] or ["yes"]
+            if isinstance(spec, EnvArgs):
+                texts = [spec.joined(each) for each in itertools.product(*texts)]
+            options[name] = [spec.parse(name, text) for text in texts]
     if options.get("seeds") is not None:
         if options["seed"] is not None:
             raise refusal("seed", options["seed"][0], "either --seed or --seeds")

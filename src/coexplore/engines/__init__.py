@@ -8,14 +8,15 @@ from coexplore.run.run import Run
 from coexplore.settings import FieldError, refusal
 
 if TYPE_CHECKING:  # mypy holds each of them to the contract
-    from coexplore.engines import control, cpu, cuda, xla
+    from coexplore.engines import control, cpu, cuda, functional, xla
 
     cuda_: Engine[cuda.State] = cuda
     cpu_: Engine[cpu.State] = cpu
     xla_: Engine[xla.State] = xla
+    functional_: Engine[functional.State] = functional
     control_: Engine[control.State] = control
 
-NAMES = ("cuda", "cpu", "xla", "control")  # in the order in which `auto` tries them
+NAMES = ("cuda", "cpu", "xla", "functional", "control")  # in the order in which `auto` tries them
 
 
 def find(name: str) -> Engine[State]:

@@ -16,14 +16,16 @@ from coexplore.engines.watched import WatchedRule, WatchedTask, called, check_sh
 from coexplore.network import Network
 from coexplore.rules import OURS
 from coexplore.rules.laws import Law, Output
+from coexplore.rules.several import Bits, Softmaxes
 from coexplore.run.run import Run
 from coexplore.settings import worked_out
 from coexplore.tasks.base import Task
 from coexplore.tasks.control import Control
+from coexplore.tasks.joint import JointBits
 from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.tasks.supervised import Boolean, Digits
 
-TRUSTED = (Multiplexer, Digits, Boolean, Control)
+TRUSTED = (Multiplexer, Digits, Boolean, JointBits, Control)
 _sound: set[Any] = set()  # the shapes of what was tried and found good
 
 
@@ -82,8 +84,13 @@ def _check_task(run: Run) -> None:
     ask = functools.partial(_asked, task_name(run), run.task)
     ask("size", _counts, "a whole number of at least 1")
     ask("outputs", _counts, "a whole number of at least 1")
-    ask("output", lambda law: isinstance(law, Output), "a law that draws actions, as Bernoulli()")
+    law = ask("output", lambda law: isinstance(law, Output), "a law that draws actions, as Bernoulli()")
+    if isinstance(law, Softmaxes):
+        units = sum(law.parts) - len(law.parts)
+        ask("outputs", lambda outputs: outputs == units, f"{units}, for {law.told(units)}")
     ask("graded", lambda graded: isinstance(graded, bool), "True or False")
+    if isinstance(law, Bits | Softmaxes):
+        ask("graded", lambda graded: not graded, "False where actions have several parts")
     ask("chance", lambda level: isinstance(float(level), float), "a number")
     ask("reward_range", lambda ends: ends is None or float(ends[0]) <= float(ends[1]), "None, or the two ends of it")
 

@@ -7,6 +7,7 @@ import jax
 
 from coexplore.rules import Boltzmann, StraightThrough
 from coexplore.rules.boltzmann import Chains
+from coexplore.rules.centring import LEARNED
 from coexplore.rules.chain import Synchronous
 from coexplore.run.run import Run
 from coexplore.settings import Scalar, schedule
@@ -29,11 +30,13 @@ def refused(run: Run) -> str | None:
     """None, or why neither of the two trains the run."""
     rule, critic, rates = run.rules[0], run.critic, run.learning_rates[2:]
     phases = isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity)
+    learns = isinstance(rule, Boltzmann) and rule.centring in LEARNED
     deep = critic is not None and (len(critic.widths) > 1 or critic.activation == "softplus")
     reasons = {
         "it trains on the multiplexer": type(run.task) is not Multiplexer,
         "it takes one hidden layer": len(run.hidden) > 1,
         "its boltzmann samples synchronously and has no negative phase": phases,
+        "its boltzmann learns nothing to centre by": learns,
         "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
         "its critic has one hidden layer of relu or tanh units": deep,
         "its critic learns at one rate": any(rate != rates[0] for rate in rates),

@@ -104,6 +104,27 @@ class WatchedRule(Rule):
     def paces(self) -> dict[str, Any]:
         return called(self.who, "paces", lambda: self.inner.paces)
 
+    @property
+    def centres_reward(self) -> bool:
+        return self.inner.centres_reward
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        return called(self.who, "own", lambda: self.inner.own)
+
+    def lesson(self, params: Any, x: Any, activity: Any) -> dict[str, Any]:
+        found = called(self.who, "lesson", self.inner.lesson, params, x, activity)
+        if sorted(found) != sorted(self.own):
+            raise Fault(f"{self.who}: lesson has {', '.join(found) or 'nothing'}, and own {', '.join(self.own)}")
+        for name, leaf in found.items():
+            check_shape(self.who, f"{name} of lesson", leaf, np.shape(getattr(params, name)))
+        return found
+
+    def signal(self, params: Any, delta: Any) -> Any:
+        found = called(self.who, "signal", self.inner.signal, params, delta)
+        check_shape(self.who, "signal", found, delta.shape)
+        return found
+
     def credit(self, params: Any, x: Any, activity: Any, feedback: Feedback) -> Any:
         found = called(self.who, "credit", self.inner.credit, params, x, activity, feedback)
         check_like(self.who, "credit", found, params)

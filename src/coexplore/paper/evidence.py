@@ -38,6 +38,7 @@ class Evidence:
 
     def __init__(self, results: Iterable[Result], episodes: int) -> None:
         self.episodes = episodes
+        self.usual: int | None = None  # how long runs should be, where that is not the paper's length
         self._used: set[Run] = set()
         self._groups: list[int] = []
         self._as_signed = False

@@ -45,7 +45,7 @@ class Comparison(Evidence):
     def fresh(self, as_signed: bool = False) -> "Comparison":
         """Signals are among what was tuned, so nothing else is signed on request."""
         other = Comparison({}, self.trials, self.episodes)
-        other.searches, other.found = self.searches, self.found
+        other.searches, other.found, other.usual = self.searches, self.found, self.usual
         return other
 
     def at(self, label: str, x: int, panel: str = "") -> Outcome:

@@ -37,7 +37,7 @@ KINDS[EXPECTED] = Run(rule=UnbiasedWeightMax(expected=True))
 BY_KERNEL = (*RULES, EXPECTED)  # a fast engine has them; xla takes as long for one run as for a thousand of a shape
 KNOWN, LARGE_NS = 128, (64, 128, 192, 256, 384, 512)  # the size whose best is known, and those searched next to it
 LARGE_RULES = ("Algorithm 1", "Algorithm 2", "REINFORCE", EXPECTED, "STE backprop")
-MOST, DEAR = 24, {256: 12, 384: 6, 512: 6}  # settings in larger layers; fewer where W_rec makes a run dear, by units
+MOST = 24  # settings that each rule may try in larger layers
 
 
 class Place(NamedTuple):
@@ -59,7 +59,7 @@ class Size(NamedTuple):
     couplings: Sequence[object]
     rounds: int
     seeds: Seeds
-    fewer: Seeds  # where a run costs more
+    fewer: Seeds  # where a run costs more; none that judged `scaling` before, when it tried less
 
 
 SIZES = {
@@ -69,7 +69,7 @@ SIZES = {
         (*COUPLINGS[:8], *FALLING),
         3,
         Seeds(range(1000, 1005), range(1015, 1115), range(1005, 1015), 10),
-        Seeds(range(1000, 1003), range(1015, 1025)),
+        Seeds(range(1000, 1003), range(1025, 1065)),
     ),
     "quick": Size(
         (0.002, 0.005, 0.02),
@@ -77,7 +77,7 @@ SIZES = {
         (0.1, 0.25, FALLING[0]),
         1,
         Seeds(range(1000, 1002), range(1015, 1018), range(1005, 1006), 3),
-        Seeds(range(1000, 1002), range(1015, 1018)),
+        Seeds(range(1000, 1002), range(1025, 1028)),
     ),
 }
 
@@ -148,9 +148,8 @@ def scaling_places(
             known = small[Place("", label, known_at)]
             for N in sizes:
                 first = functools.partial(_moved, known, N, k)
-                most = DEAR.get(N, MOST) if coupled(KINDS[label]) else MOST
-                steps = (next_to,) * min(size.rounds, 2)
-                searches[Place(f"{k} bits", label, N)] = Search(first, size.fewer, steps, MEASURES, most, (known,))
+                steps = (next_to,) * (size.rounds + 1)  # the best rate at 512 units is several steps from that at 128
+                searches[Place(f"{k} bits", label, N)] = Search(first, size.fewer, steps, MEASURES, MOST, (known,))
     return searches
 
 
@@ -182,7 +181,7 @@ def _deep(run: Run, size: Size) -> Search:
     runs = grid(run, coupling=[0.1, 0.25]) if coupled(run) else [run]
     first = rates([each for one in runs for each in grid(one, rate_scaling=["none", "fan-in"])], starts)
     steps = (next_rates,) * min(size.rounds, 2)
-    seeds = size.fewer._replace(judge=range(size.fewer.judge[0], size.fewer.judge[0] + 2 * len(size.fewer.judge)))
+    seeds = size.fewer._replace(judge=size.fewer.judge[:20])
     return Search(lambda _: first, seeds, steps, ("reward", "last"))
 
 

@@ -186,8 +186,10 @@ def _words(parts: Sequence[Part]) -> tuple[str, str, list[Part]]:
 
 
 def _needed(open: Sequence[Part], seeds: int) -> int | None:
-    """To two digits; None where there are as many."""
+    """To two digits; None where there are as many, or where values have no bounds and nobody can tell."""
     widest = max((part.found for part in open), key=lambda found: found.high - found.low)
+    if widest.bounds is None:
+        return None
     count = widest.seeds_for(MARGIN / 2)
     digits = 10 ** max(0, len(str(count)) - 2)
     return None if count <= seeds else -(-count // digits) * digits
@@ -236,8 +238,9 @@ def _notes(evidence: Evidence) -> str:
     notes, used = [], evidence.used
     if frozen := sum(result.frozen for result in used):
         notes.append(f"{frozen} of {len(used)} runs froze and are counted")
-    if evidence.episodes != SCALES["paper"].episodes:
-        notes.append(f"at {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}")
+    if evidence.episodes != (evidence.usual or SCALES["paper"].episodes):
+        whole = f"{evidence.usual:,}" if evidence.usual else f"the paper's {SCALES['paper'].episodes:,}"
+        notes.append(f"at {evidence.episodes:,} episodes, not {whole}")
     return f" ({'; '.join(notes)})" if notes else ""
 
 

@@ -62,7 +62,7 @@ def about(results: Sequence[Result]) -> dict[str, Any]:
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "runs": len(results),
         "settings": len({result.setting for result in results}),
-        "episodes": sum(result.run.episodes for result in results),
+        "episodes": sum(result.run.length for result in results if result.run.unit == "episodes"),
         "seconds": short(sum(seconds)),
         "finished": [finished[0], finished[-1]] if finished else [],
         "frozen": sum(result.frozen for result in results),

@@ -114,6 +114,6 @@ def _line(going: UnderWay, label: str) -> dict[str, Any]:
         "rule": going.run.rules[0].name,
         "digest": going.run.digest,
         "done": going.episodes,
-        "episodes": going.run.episodes,
+        "episodes": going.run.length,
         "points": points,
     }

@@ -18,7 +18,7 @@ class Costs:
                 for key in (about.setting, about.rule, None):
                     total = self.spent.setdefault(key, [0.0, 0.0])
                     total[0] += seconds
-                    total[1] += result.run.episodes
+                    total[1] += result.run.length
 
     def rate(self, run: Planned) -> float | None:
         spent = self.spent.get(run.setting) or self.spent.get(run.rule) or self.spent.get(None)

@@ -60,14 +60,15 @@ class Settings:
 
     def _row(self, run: Run, label: str, same: list[Result]) -> dict[str, Any]:
         curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
-        x, values = thinned(curves, run.episodes) if curves else (np.zeros(0), np.zeros((1, 0)))
+        x, values = thinned(curves, run.length) if curves else (np.zeros(0), np.zeros((1, 0)))
         several, bounds = len(curves) > 1, run.task.reward_range
         words, repeat = flat(run), command(run, same[0].provenance)
         return {
             "label": label,
             "rule": words["rule"],
             "units": words["units"],
-            "episodes": run.episodes,
+            "episodes": run.length,
+            "unit": run.unit,
             "command": repeat and f"{repeat} --seeds {spelled(own_seeds(same))}",
             "draws": draws(run),
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),

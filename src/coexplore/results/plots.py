@@ -127,11 +127,11 @@ def curves(
     draws: Callable[[Result], int] | None = None,
     bands: bool = True,
 ) -> None:
-    """Reward against episodes; against draws of the hidden layer (on a logarithmic axis) if told how many of them a
-    result makes per episode. `bands` are one standard deviation wide."""
+    """Reward against episodes (or steps, of which some runs have a budget); against draws of the hidden layer (on a
+    logarithmic axis) if told how many of them a result makes per episode. `bands` are one standard deviation wide."""
     for i, line in enumerate(lines):
         same = groups[line.label]
-        x, values = thinned([result.curve for result in same], same[0].run.episodes)
+        x, values = thinned([result.curve for result in same], same[0].run.length)
         x = x * draws(same[0]) if draws else x
         mean, apart = values.mean(axis=0), {"markevery": (i * 12 % 25, 25), "markersize": 5}
         axes.plot(x, mean, **_stroke(line), **apart)
@@ -140,7 +140,8 @@ def curves(
             axes.fill_between(x, mean - sd, mean + sd, color=line.look.colour, alpha=0.12, linewidth=0)
     if draws:
         axes.set_xscale("log")
-    axes.set_xlabel("draws of the hidden layer" if draws else "episodes")
+    units = {result.run.unit for line in lines for result in groups[line.label]}
+    axes.set_xlabel("draws of the hidden layer" if draws else " or ".join(sorted(units)))
     axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
     add_legend(axes, len(lines))
 

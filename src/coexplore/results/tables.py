@@ -18,9 +18,9 @@ def with_interval(value: Summary) -> str:
     return f"{value.mean:.3f} [{value.low:.3f}, {value.high:.3f}]"
 
 
-def with_spread(value: Summary) -> str:
+def with_spread(value: Summary, digits: int = 1) -> str:
     """Mean, standard deviation and the 95 % interval of the mean, of numbers as large as returns."""
-    return f"{value.mean:.1f} ({value.sd:.1f}) [{value.low:.1f}, {value.high:.1f}]"
+    return "{:.{n}f} ({:.{n}f}) [{:.{n}f}, {:.{n}f}]".format(value.mean, value.sd, value.low, value.high, n=digits)
 
 
 def counted(numbers: Sequence[int]) -> str:

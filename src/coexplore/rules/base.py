@@ -92,6 +92,19 @@ class Rule(Checked):
         return {}
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """Parameters, by name, that learn by themselves: what `lesson` says, whatever the signal. Their credit is 0."""
+        return ()
+
+    def lesson(self, params: Any, x: Float[Array, "B D"], activity: Any) -> dict[str, Any]:
+        """The ascent direction of `own`, by name, a mean over the batch."""
+        return {}
+
+    def signal(self, params: Any, delta: Float[Array, " B"]) -> Float[Array, " B"]:
+        """What the layer learns from where others learn from this: the same, unless it has a way to centre it."""
+        return delta
+
+    @property
     def centres_reward(self) -> bool:
         """Whether the signal is δ = R − V rather than R."""
         return self.centring in ("reward", "both")

@@ -6,7 +6,8 @@
     b     ← b     + α   (R − V) H                            (eq:bm6)
 
 Centring the reward stands in for the negative phase. With `centring` activity (signal R) or both (R − V) there is one:
-H Hᵀ − κ E[H Hᵀ] for H Hᵀ and H − κ E[H] for H, the means taken over M further chains (eq:bm1 – bm3).
+H Hᵀ − κ E[H Hᵀ] for H Hᵀ and H − κ E[H] for H, the means taken over M further chains (eq:bm1 – bm3). With mean or
+learned the layer learns what to subtract, of δ or of H (centring.py).
 
 Where the units hear s = 2H − 1 of each other (`chain_signals`) the law is ∝ exp((Wᵀx + b)·h + ¼ c sᵀ W_rec s), and
 ½ s sᵀ stands for H Hᵀ. Adam cancels any factor of ΔW_rec, c too: c only scales the recurrence; `recurrent_rate` scales
@@ -25,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
+from coexplore.rules.centring import LEARNED, Averaging, Expecting, equipped, expected, surprise
 from coexplore.rules.chain import Coupled, OneByOne, Synchronous
 from coexplore.rules.laws import AbstractActivity, Law
 from coexplore.settings import Scalar, choice, count, number
@@ -49,9 +51,10 @@ class Chains(Law):
 
     chain: Synchronous | OneByOne
     further: int = eqx.field(static=True)
+    centring: str = eqx.field(default="reward", static=True)
 
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
-        return self.chain.init(D, N, key)
+        return equipped(self.centring, self.chain.init(D, N, key))
 
     def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Phases:
         positive_key, negative_key = jax.random.split(key)
@@ -76,23 +79,48 @@ class Boltzmann(Rule):
     coupling: Scalar = number(0.25, "c, strength of the recurrent connections", low=0.0, schedule=True)
     steps: int = count(25, "T, sampling steps", low=1)
     sampler: str = choice("synchronous", "all units at once, or one at a time", options=tuple(SAMPLERS))
-    centring: str = choice("reward", "what is centred; activity and both need further chains", options=CENTRINGS)
+    centring: str = choice(
+        "reward",
+        "what is centred: activity and both need further chains, mean (of δ) and learned (of H) are learned",
+        options=(*CENTRINGS, *LEARNED),
+    )
     chains: int = count(1, "M, further chains that estimate E[H] and E[H Hᵀ]", low=1)
     centring_strength: Scalar = number(1.0, "κ, how much of the estimates is subtracted", low=0.0, schedule=True)
     chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
     recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
+    centring_rate: Scalar = number(
+        1.0, "learning rate of what centring learns, as a multiple of its layer's", low=0.0, open_low=True
+    )
 
     @property
     def law(self) -> Chains:
         chain = SAMPLERS[self.sampler](self.coupling, self.steps, self.chain_signals)
-        return Chains(chain, self.chains if self.centres_activity else 0)
+        return Chains(chain, self.chains if self.centres_activity else 0, self.centring)
 
     @property
     def paces(self) -> dict[str, Scalar]:
-        return {"W_rec": self.recurrent_rate}
+        return {"W_rec": self.recurrent_rate, **dict.fromkeys("UuQm", self.centring_rate)}
 
-    def credit(self, params: Coupled, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Coupled:
+    @property
+    def centres_reward(self) -> bool:
+        return self.centring in ("reward", "both", *LEARNED)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        return ("U", "u", "Q") if self.centring == "learned" else ()
+
+    def lesson(self, params: Any, x: Float[Array, "B D"], activity: Phases) -> dict[str, Any]:
+        return surprise(params, x, activity.h, self.chain_signals) if self.own else {}
+
+    def signal(self, params: Any, delta: Float[Array, " B"]) -> Float[Array, " B"]:
+        return delta - params.m if self.centring == "mean" else delta
+
+    def credit(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Any:
         credit = self.hebbian(x, activity.h, feedback.delta)
+        if self.centring == "mean":
+            return Averaging(credit.W, credit.b, credit.W_rec, m=feedback.delta.mean())
+        if self.centring == "learned":
+            return self.less_expected(params, x, credit, feedback.delta)
         if activity.negative is None:
             return credit
         M, kappa = self.chains, self.centring_strength
@@ -105,3 +133,15 @@ class Boltzmann(Rule):
         off_diagonal = 1 - jnp.eye(h.shape[1], dtype=h.dtype)
         forward, lateral = outer(x, delta * h), outer(s, share * delta * s)
         return Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral.W * off_diagonal)
+
+    def less_expected(
+        self, params: Expecting, x: Float[Array, "B D"], credit: Coupled, delta: Float[Array, "B #N"]
+    ) -> Expecting:
+        """δ (H Hᵀ − E Eᵀ − Q) and δ (H − E) from δ H Hᵀ and δ H; what is learned to be expected has no part in it."""
+        kappa, mean = self.centring_strength, self.hebbian(x, expected(params, x), delta)
+        share, off_diagonal = 0.5 if self.chain_signals == "signed" else 1.0, 1 - jnp.eye(params.b.size, dtype=x.dtype)
+        pairs = mean.W_rec + self.coupling * share * delta.mean() * params.Q * off_diagonal
+        return Expecting(
+            *(credit.W - kappa * mean.W, credit.b - kappa * mean.b, credit.W_rec - kappa * pairs),
+            *map(jnp.zeros_like, (params.U, params.u, params.Q)),
+        )

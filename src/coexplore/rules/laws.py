@@ -5,6 +5,7 @@
     Gaussian    A ~ Normal(d, v)                         actions that are numbers
 
 d = Wᵀx + b is the drive. All three can draw the action: an output learns by δ ∇ log P(A | H), which is its score in d.
+Actions of several parts have laws of their own, in several.py.
 Laws that only one rule has stand in that rule's file; the chain of Algorithms 1 and 2 is in chain.py.
 """
 
@@ -29,10 +30,10 @@ class AbstractActivity(eqx.Module):
 
 
 class Activity(AbstractActivity):
-    """One draw of a layer (from one number per unit, or one for all), and nothing more to remember."""
+    """One draw of a layer (from one number per unit, part, or one for all), and nothing more to remember."""
 
     h: Float[Array, "B N"]
-    draws: Float[Array, "1 B #N"]
+    draws: Float[Array, "1 B M"]
 
 
 class Law(eqx.Module):
@@ -82,7 +83,8 @@ class Output(Law):
 
     @abstractmethod
     def action(self, h: Float[Array, "B N"]) -> Array:
-        """A, from what the units drew: whole numbers [B] where it is a choice, else numbers [B, N]."""
+        """A, from what the units drew: whole numbers [B] where it is a choice, [B, parts] where it is several, else
+        numbers [B, N]."""
 
     @abstractmethod
     def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
@@ -91,6 +93,14 @@ class Output(Law):
     @abstractmethod
     def decided(self, mean: Float[Array, "B N"]) -> Array:
         """The most probable A where E[H] is this, or its mean where it is numbers."""
+
+    def told(self, N: int) -> str:
+        """What an action is, in words: networks fit where these are the same."""
+        return f"{N + 1} actions" if self.binary else f"actions of {N} numbers"
+
+    def every(self, N: int) -> Array | None:
+        """All actions, one after another; None where they cannot be counted, or are too many to list."""
+        return jnp.arange(N + 1, dtype=jnp.int32) if self.binary else None
 
 
 class Bernoulli(Output):
@@ -137,8 +147,7 @@ class Softmax(Output):
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         p = self.probabilities(drive(params, x))
         u = jax.random.uniform(key, (1, p.shape[0], 1), p.dtype)
-        below = jnp.cumsum(p, axis=1)  # u falls into action i's stretch: Σ_{j<i} p_j ≤ u < Σ_{j≤i} p_j
-        return Activity(h=((u[0] >= below - p) & (u[0] < below)).astype(p.dtype), draws=u)
+        return Activity(h=picked(p, u[0]), draws=u)
 
     def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
         logits = d / self.temperature
@@ -162,7 +171,11 @@ class Softmax(Output):
 
 
 class Gaussian(Output):
+    """What is done is scale · A + shift; a network whose drives start around 0 need not learn an offset first."""
+
     variance: Scalar = 1.0
+    scale: Scalar = 1.0
+    shift: Scalar = 0.0
 
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
         return glorot(D, N, key)
@@ -178,19 +191,25 @@ class Gaussian(Output):
         return delta * (h - d) / self.variance
 
     def action(self, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
-        return h
+        return self.scale * h + self.shift
 
     def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
         return d
 
     def decided(self, mean: Float[Array, "B N"]) -> Float[Array, "B N"]:
-        return mean
+        return self.scale * mean + self.shift
 
 
 def noisy(mu: Float[Array, "B N"], variance: Scalar, key: Key[Array, ""]) -> Activity:
     """H ~ Normal(μ, v)."""
     noise = jax.random.normal(key, (1, *mu.shape), mu.dtype)
     return Activity(h=mu + variance**0.5 * noise[0], draws=noise)
+
+
+def picked(p: Float[Array, "B N"], u: Float[Array, "B 1"]) -> Float[Array, "B N"]:
+    """One of the choices, or the first and no bit, by where u falls: Σ_{j<i} p_j ≤ u < Σ_{j≤i} p_j."""
+    below = jnp.cumsum(p, axis=1)
+    return ((u >= below - p) & (u < below)).astype(p.dtype)
 
 
 def chosen(h: Float[Array, "B N"]) -> Int[Array, " B"]:

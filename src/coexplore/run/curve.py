@@ -29,11 +29,11 @@ def full_bins(done: int, updates: int) -> int:
     return done * bins(updates) // updates
 
 
-def thinned(curves: Sequence[NDArray[np.float32]], episodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def thinned(curves: Sequence[NDArray[np.float32]], length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Episodes [P], rewards [seeds, P]: neighbouring points are averaged, single ones are mostly noise."""
     P = min(map(len, curves))  # packed curves may stand beside whole ones
     values = np.stack([curve.reshape(P, -1).mean(axis=1) for curve in curves])
     starts = np.arange(0, P, -(-P // POINTS))
     sizes = np.diff([*starts, P])
-    ends = np.cumsum(sizes) * (episodes / P)
+    ends = np.cumsum(sizes) * (length / P)
     return ends, np.add.reduceat(values, starts, axis=1) / sizes

@@ -25,7 +25,8 @@ from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import Summary, over_episodes
 from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import AnyTask, Task
-from coexplore.tasks.control import Control, Flat, is_environment, make, name_of, spaces_of
+from coexplore.tasks.control import Control, is_environment, name_of
+from coexplore.tasks.spaces import Flat, spaces_of
 from coexplore.tasks.supervised import Labelled
 
 EPISODES = Count("how many episodes", low=1, high=10**7)
@@ -97,7 +98,7 @@ def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
     if isinstance(task, Task):
         return _one_step(policy, task, how)
     assert isinstance(task, Control)
-    worlds = [Flat(make(task.env)) for _ in range(min(how.episodes or MANY_STEPS, SIDE_BY_SIDE))]
+    worlds = [Flat(task.made()) for _ in range(min(how.episodes or MANY_STEPS, SIDE_BY_SIDE))]
     try:
         return Evaluation(_returns(policy, worlds, how))
     finally:
@@ -105,22 +106,21 @@ def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
             world.env.close()
 
 
-Fit = tuple[int, int, bool]  # the size of an observation, how many output units there are, whether A is a choice
+Fit = tuple[int, str]  # the size of an observation, and what an action is
 
 
 def _fit(task: AnyTask) -> Fit:
-    return task.size, task.outputs, task.output.binary
+    return task.size, task.output.told(task.outputs)
 
 
 def _fit_of_spaces(env: object) -> Fit:
     found = spaces_of(name_of(env), env)
-    return found.size, found.numbers if found.choices is None else found.choices - 1, found.choices is not None
+    return found.size, found.law().told(found.outputs)
 
 
-def _check_fit(run: Run, name: str, *fit: int | bool) -> None:
-    size, outputs, chooses = _fit(run.task)
-    if fit != (size, outputs, chooses):
-        acts = f"{outputs + 1} actions" if chooses else f"actions of {outputs} numbers"
+def _check_fit(run: Run, name: str, *fit: int | str) -> None:
+    size, acts = _fit(run.task)
+    if fit != (size, acts):
         raise refusal("task", name, f"one that fits this network: observations of {size} numbers, {acts}")
 
 
@@ -162,9 +162,8 @@ def _rewards(
         state_key, act_key = jax.random.split(jax.random.fold_in(key, number))
         state = task.sample(1, state_key) if given is None else given[None]
         r = reward(state, act_key)
-        if not task.output.binary:
+        if (choices := task.output.every(task.outputs)) is None:
             return r[0], r[0], r[0]
-        choices = jnp.arange(task.outputs + 1, dtype=jnp.int32)
         each = jax.vmap(lambda a: task.reward(state, a[None])[0])(choices)
         return r[0], each.min(), each.max()
 

@@ -19,6 +19,7 @@ from coexplore.tasks.multiplexer import Multiplexer
 FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
 FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
+OF_CRITIC = {f"critic_{name}": name for name in ("width", "rule", "variance")}
 Names = dict[str, Spec | TaskName | Layers]
 
 
@@ -31,7 +32,8 @@ def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[AnyTask]] = (Mult
     for task in tasks:
         names |= {name: spec for name, spec in specs(task).items() if name not in task.in_name}
     own = {FLAGS.get(name, name): spec for name, spec in specs(Run).items()}
-    return {**names, "critic": CRITICS, "critic_width": specs(Critic)["width"], **own}
+    of_critic = {flag: specs(Critic)[name] for flag, name in OF_CRITIC.items()}
+    return {**names, "critic": CRITICS, **of_critic, **own}
 
 
 def settings_of(run: Run) -> Names:
@@ -56,8 +58,11 @@ def settings_in(run: Run) -> dict[str, object]:
     values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in run.task.in_name}
     values["critic"] = run.critic.activation if run.critic else "none"
     if run.critic:
-        values["critic_width"] = run.critic.width
-    return values | {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
+        values |= {flag: getattr(run.critic, name) for flag, name in OF_CRITIC.items()}
+    own = {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
+    if run.unit == "steps":
+        del own["episodes"]  # which mean nothing to it
+    return values | own
 
 
 def _joined(values: list[object]) -> object:
@@ -74,10 +79,10 @@ def change(run: Run, name: str, value: object) -> Run:
         CRITICS.check(name, value)
         kept = run.critic or Critic()
         changes = {"critic": None if value == "none" else dataclasses.replace(kept, activation=value)}
-    elif name == "critic_width":
+    elif name in OF_CRITIC:
         if run.critic is None:
-            raise refusal(name, value, "no width where there is no critic")
-        changes = {"critic": dataclasses.replace(run.critic, width=value)}  # type: ignore[arg-type]
+            raise refusal(name, value, f"no {OF_CRITIC[name]} where there is no critic")
+        changes = {"critic": dataclasses.replace(run.critic, **{OF_CRITIC[name]: value})}  # type: ignore[arg-type]
     elif name == "layers":
         changes = {"rule": Layers().check(name, value)}
     elif name == "task":

@@ -3,6 +3,7 @@
 Learning rates are those of the first hidden layer, the second and the output, then of the critic's layers.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
@@ -22,6 +23,9 @@ class Settings(TypedDict, total=False):
     """What a preset may change of a Control besides the traces."""
 
     temperature: float
+    drives: str
+    action_scale: float
+    action_shift: float
     action_variance: float
     reward_limit: float
     anneal: int
@@ -53,9 +57,15 @@ def _map_prop(
     trace: float,
     **settings: Unpack[Settings],
 ) -> Run:
-    """The author's critic learned by MAP propagation too; ours learns by backprop."""
+    """With a critic that learns by backprop, where the author's learned by MAP propagation too."""
     rule = tuple(MapProp(variance=v) for v in variances)
     return _control(rule, env, episodes, actor, critic, (trace, trace), **settings)
+
+
+def _throughout(run: Run, *variances: float) -> Run:
+    """The critic learns by MAP propagation as well, its layers of these variances; first weights of the uniform law."""
+    critic = dataclasses.replace(CRITIC, rule="map-prop", variance=variances)
+    return dataclasses.replace(run, critic=critic, initial_weights="uniform")
 
 
 def _falling(starts: tuple[float, ...], stops: tuple[float, ...]) -> Rates:
@@ -112,24 +122,33 @@ PRESETS: dict[str, dict[str, Run]] = {
             trace=0.97,
             anneal=100_000,
         ),
-        "lunar-lander": _map_prop(
-            (0.06, 0.2),
-            "LunarLander-v3",
-            2500,
-            (0.004, 4e-6, 4e-8),
-            (0.01, 1e-5, 1e-7),
-            temperature=8.0,
-            trace=0.97,
+        "lunar-lander": _throughout(
+            _map_prop(
+                (0.06, 0.2),
+                "LunarLander-v3",
+                2500,
+                (0.004, 4e-6, 4e-8),
+                (0.01, 1e-5, 1e-7),
+                temperature=8.0,
+                drives="all",
+                trace=0.97,
+            ),
+            *(0.003, 0.01, 0.01),
         ),
-        "mountain-car": _map_prop(
-            (0.03, 0.1),
-            "MountainCarContinuous-v0",
-            500,
-            (0.004, 4e-6, 4e-8),
-            (0.01, 1e-5, 1e-6),
-            action_variance=2.0,  # 0.5 of a number that reached his environment doubled
-            reward_limit=5.0,
-            trace=0.97,
+        "mountain-car": _throughout(
+            _map_prop(
+                (0.03, 0.1),
+                "MountainCarContinuous-v0",
+                500,
+                (0.004, 4e-6, 4e-8),
+                (0.01, 1e-5, 1e-6),
+                action_variance=0.5,
+                action_scale=2.0,
+                action_shift=1.0,
+                reward_limit=5.0,
+                trace=0.97,
+            ),
+            *(0.003, 0.01, 0.05),
         ),
     },
     WeightMax.name: {

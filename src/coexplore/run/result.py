@@ -148,9 +148,9 @@ class Result:
 
     @property
     def episodes(self) -> NDArray[np.float64]:
-        """Episodes trained by the end of each point of the curve."""
+        """Episodes (of a run with a budget of steps, steps) trained by the end of each point of the curve."""
         P = len(self.curve)
-        return np.arange(1, P + 1, dtype=np.float64) * (self.run.episodes / P)
+        return np.arange(1, P + 1, dtype=np.float64) * (self.run.length / P)
 
     @functools.cached_property
     def scores(self) -> Scores:

@@ -31,8 +31,9 @@ from coexplore.settings import (
 )
 from coexplore.tasks import registry
 from coexplore.tasks.base import AnyTask, Task
+from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
-from coexplore.units import SIGNALS
+from coexplore.units import INITIAL, SIGNALS
 
 BY_TASK = ("episodes", "batch")  # whose defaults are the task's
 SEED = Count("seed of every random number", low=0, high=2**32 - 1)
@@ -65,6 +66,9 @@ class Run:
     signals: str = dataclasses.field(
         metadata={"spec": Choice("what binary units send up: H, or 2H − 1 if signed", SIGNALS)}
     )
+    initial_weights: str = dataclasses.field(
+        metadata={"spec": Choice("law of the weights before learning, of variance 2 / (inputs + units)", INITIAL)}
+    )
     seed: int = dataclasses.field(metadata={"spec": SEED})
 
     def __init__(
@@ -79,6 +83,7 @@ class Run:
         seed: int = 0,
         rate_scaling: str = "none",
         signals: str = "binary",
+        initial_weights: str = "normal",
     ) -> None:
         put = functools.partial(object.__setattr__, self)
         _check_kinds(task, critic)
@@ -86,7 +91,7 @@ class Run:
         put("task", task)
         put("critic", critic)
         episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
-        given = (hidden, episodes, batch, learning_rate, rate_scaling, signals, seed)
+        given = (hidden, episodes, batch, learning_rate, rate_scaling, signals, initial_weights, seed)
         for (name, spec), value in zip(specs(Run).items(), given, strict=True):
             put(name, spec.check(FLAGS.get(name, name), value))
         put("rule", _checked_rule(rule, self.hidden))
@@ -112,14 +117,19 @@ class Run:
 
     def _check_together(self) -> None:
         """What no field can tell by itself."""
-        if self.episodes % self.batch:
-            raise refusal("episodes", self.episodes, f"a multiple of the batch, {self.batch}")
+        if self.unit == "steps" and self.episodes != self.task.episodes:
+            raise refusal("episodes", self.episodes, "either --episodes or --env-steps")
+        if self.length % self.batch:
+            name = "env_steps" if self.unit == "steps" else "episodes"
+            raise refusal(name, self.length, f"a multiple of the batch, {self.batch}")
         if not isinstance(self.task, Task) and not all(rule.centres_reward for rule in self.rules):
             raise refusal("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
         if asked("task", self.task, "graded") and (mix := _led_astray(self.rules)):
             raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
         if self.signals == "signed" and not any(asked("rule", rule, "law").binary for rule in self.rules):
             raise refusal("signals", "signed", f"binary: {self.rules[0].name} has no binary units")
+        if isinstance(self.task, Task) and self.critic and self.critic.laws:
+            raise refusal("critic_rule", self.critic.rule, "backprop where episodes have one step")
         self._check_rates()
 
     def _check_rates(self) -> None:
@@ -142,7 +152,8 @@ class Run:
 
     def init(self) -> Params:
         """The parameters that every engine starts from."""
-        return network.init(self.network, self.sizes, network.root_keys(self.seed)[0])
+        params = network.init(self.network, self.sizes, network.root_keys(self.seed)[0])
+        return network.spread_evenly(params) if self.initial_weights == "uniform" else params
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -172,8 +183,17 @@ class Run:
         return len(self.hidden) + 1, len(self.critic.widths) + 1 if self.critic else 0
 
     @property
+    def length(self) -> int:
+        """How much is trained, in `unit`s: episodes, or steps of an environment where these are what was asked for."""
+        return (self.task.env_steps if isinstance(self.task, Control) else 0) or self.episodes
+
+    @property
+    def unit(self) -> str:
+        return "steps" if isinstance(self.task, Control) and self.task.env_steps else "episodes"
+
+    @property
     def updates(self) -> int:
-        return self.episodes // self.batch
+        return self.length // self.batch
 
     @functools.cached_property
     def setting(self) -> "Run":

@@ -4,7 +4,7 @@ A rule, a task or a critic declares its settings with `number`, `count`, `choice
 command line's flags and the help texts all follow from that one declaration.
 """
 
-from coexplore.settings.layers import EachLayer, Rates, Units
+from coexplore.settings.layers import EachLayer, Positive, Rates, Units
 from coexplore.settings.plugins import loaded, offered
 from coexplore.settings.records import (
     Checked,
@@ -35,6 +35,7 @@ __all__ = [
     "Json",
     "Linear",
     "Number",
+    "Positive",
     "Rates",
     "Scalar",
     "Schedulable",

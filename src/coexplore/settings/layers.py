@@ -62,6 +62,29 @@ class Rates:
 
 
 @dataclasses.dataclass(frozen=True)
+class Positive:
+    """A number above 0, or one for each layer."""
+
+    help: str
+    one: Number = Number("", low=0.0, open_low=True)
+    allowed: str = "a finite number above 0, or one for each layer as .003/.01/.05"
+
+    def check(self, name: str, value: object) -> float | tuple[float, ...]:
+        layers = value if isinstance(value, tuple | list) and value else (value,)
+        try:
+            numbers = tuple(float(self.one.check(name, each)) for each in layers)
+        except FieldError:
+            raise refusal(name, value, self.allowed) from None
+        return numbers[0] if len(numbers) == 1 else numbers
+
+    def parse(self, name: str, text: str) -> float | tuple[float, ...]:
+        return self.check(name, [self.one.parse(name, part) for part in text.split("/")])
+
+    def show(self, value: object) -> str:
+        return "/".join(map(str, value if isinstance(value, tuple) else (value,)))
+
+
+@dataclasses.dataclass(frozen=True)
 class EachLayer:
     """A rule's setting: one value, or one for each of the layers whose rule has it."""
 

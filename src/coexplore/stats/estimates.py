@@ -133,12 +133,25 @@ def difference(a: Values, b: Values, bounds: Bounds | None = None) -> Estimate:
     if bounds:
         of_a, of_b = (_drawn(tuple(map(float, x)), bounds, i) for i, x in enumerate((a, b)))
         return Estimate(effect, of_a.minus(of_b), (a, b), bounds)
-    if min(len(a), len(b)) < 2:
-        return Estimate(effect, Student(effect, math.nan, math.nan), (a, b), None)
-    parts = [float(np.var(x, ddof=1)) / len(x) for x in (a, b)]
-    spread = sum(v**2 / (len(x) - 1) for v, x in zip(parts, (a, b), strict=True))
-    df = sum(parts) ** 2 / spread if spread else len(a) + len(b) - 2.0
-    return Estimate(effect, Student(effect, math.sqrt(sum(parts)), df), (a, b), None)
+    parts = [(float(np.var(x, ddof=1)) if len(x) > 1 else math.nan, len(x)) for x in (a, b)]
+    return Estimate(effect, _welch(effect, parts), (a, b), None)
+
+
+def beside(values: Values, mean: float, variance: float, n: int) -> Estimate:
+    """mean(values) − mean, by Welch, of n values of which nothing but their mean and variance (n − 1) is known."""
+    effect = float(np.mean(values)) - mean
+    own = float(np.var(values, ddof=1)) if len(values) > 1 else math.nan
+    return Estimate(effect, _welch(effect, [(own, len(values)), (variance, n)]), (values,), None)
+
+
+def _welch(effect: float, groups: Sequence[tuple[float, int]]) -> Student:
+    """Of groups with these variances and sizes."""
+    if min(n for _, n in groups) < 2:
+        return Student(effect, math.nan, math.nan)
+    parts = [variance / n for variance, n in groups]
+    spread = sum(part**2 / (n - 1) for part, (_, n) in zip(parts, groups, strict=True))
+    df = sum(parts) ** 2 / spread if spread else sum(n for _, n in groups) - 2.0
+    return Student(effect, math.sqrt(sum(parts)), df)
 
 
 def combination(groups: Sequence[Values], weights: Sequence[float], bounds: Bounds | None) -> Estimate:

@@ -6,16 +6,17 @@
     whole.… parameters and snapshots of one seed.
 
 Of runs that only served to choose a setting there are scores and nothing else; of settings with many seeds, if wanted,
-a shorter curve beside them.
+a curve beside them and no more.
 """
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from coexplore.run.curve import bin_sizes
 from coexplore.run.frozen import FIRING
 from coexplore.run.result import Result, Tensor, Tensors, by_setting
 from coexplore.run.run import Run
@@ -30,14 +31,18 @@ Rows = list[tuple[Result, Tensors]]
 
 
 def pack(
-    results: Sequence[Result], path: str | Path, scores_only: Collection[Run] = (), brief: Collection[Run] = ()
+    results: Sequence[Result],
+    path: str | Path,
+    scores_only: Collection[Run] = (),
+    brief: Mapping[Run, int] | None = None,
 ) -> None:
-    """Write them; of runs in `scores_only`, or with a setting there, no arrays are kept, of settings in `brief` a short
-    curve."""
+    """Write them; of runs in `scores_only`, or with a setting there, no arrays are kept, of settings in `brief` a curve
+    of so many points."""
+    brief = brief or {}
     about: list[Json] = []
     tensors: Tensors = {}
     first = {min(same, key=lambda result: result.run.seed).run for same in by_setting(results).values()}
-    for rows in _alike(results, set(scores_only), set(brief)):
+    for rows in _alike(results, set(scores_only), brief):
         first_of = (i for i, (result, row) in enumerate(rows) if result.run in first and CURVE in row)
         whole = None if rows[0][0].setting in brief else next(first_of, None)
         kept = {} if whole is None else _whole(rows[whole][0])
@@ -46,12 +51,12 @@ def pack(
     seal(Path(path), {"pack": VERSION, "settings": about}, tensors, {})
 
 
-def _alike(results: Sequence[Result], scores_only: set[Run], brief: set[Run]) -> list[Rows]:
+def _alike(results: Sequence[Result], scores_only: set[Run], brief: Mapping[Run, int]) -> list[Rows]:
     """Those that fit into one matrix together: the same setting and engine, arrays alike, the same provenance known."""
     groups: dict[object, Rows] = {}
     for result in {(result.run, result.engine): result for result in results}.values():
         bare = result.setting in scores_only or result.run in scores_only or not result.has_curve
-        row = _scored(result) if bare else _row(result, result.setting in brief)
+        row = _scored(result) if bare else _row(result, brief.get(result.setting))
         shapes = tuple((name, x.shape, x.dtype.str) for name, x in row.items())
         known = tuple(sorted(result.provenance)), _is_hash(result.provenance.get(SHA256))
         alike = (result.run.setting, result.engine, shapes, known)
@@ -59,12 +64,12 @@ def _alike(results: Sequence[Result], scores_only: set[Run], brief: set[Run]) ->
     return list(groups.values())
 
 
-def _row(result: Result, brief: bool) -> Tensors:
+def _row(result: Result, points: int | None) -> Tensors:
     """The last firing rates, and how the accuracy went if there is one, beside the curve."""
     if not np.all(np.isfinite(result.curve)):
         raise StoreError(f"{result.run.digest[:12]}…: its curve is not finite, so it cannot be packed")
-    if brief:
-        return {CURVE: _thinned(result, FEWER), **_scored(result)}
+    if points:
+        return {CURVE: _thinned(result, points), **_scored(result)}
     firing = {name: x[-1] for name, x in result.snapshots.items() if name.startswith(FIRING)}
     accuracy = {name: x for name, x in result.snapshots.items() if name == ACCURACY}
     return {CURVE: _thinned(result, POINTS), **firing, **accuracy}
@@ -120,8 +125,10 @@ def _short(values: list[Json]) -> Json:
 
 
 def _thinned(result: Result, points: int) -> Tensor:
-    """Means of neighbouring points, where all points stand for equally many updates."""
+    """Means of neighbouring points, each counted for its updates: those of so many points from the start."""
     P = len(result.curve)
-    if P % points or result.run.updates % P:
+    if P % points:
         return result.curve
-    return result.curve.reshape(points, -1).mean(axis=1, dtype=np.float64).astype(np.float32)
+    sizes = bin_sizes(result.run.updates).reshape(P, -1).sum(axis=1)  # a packed curve has fewer points
+    sums = (result.curve.astype(np.float64) * sizes).reshape(points, -1).sum(axis=1)
+    return (sums / sizes.reshape(points, -1).sum(axis=1)).astype(np.float32)

@@ -28,7 +28,7 @@ class Planned(NamedTuple):
 
 
 def planned(run: Run) -> Planned:
-    return Planned(run.digest, run.setting.digest, run.rules[0].name, run.episodes)
+    return Planned(run.digest, run.setting.digest, run.rules[0].name, run.length)
 
 
 def write_plan(folder: Path, runs: Iterable[Run]) -> None:

@@ -30,6 +30,7 @@ class Moment:
 
     @property
     def episodes(self) -> int:
+        """Of a run with a budget of steps, steps."""
         return self.updates * self.run.batch
 
     @property

@@ -32,6 +32,7 @@ class Group(Generic[S]):
         self.looked = int(self.before[0]["updates"][-1]) if self.before[0] else -1
         self.moments, self.updates = moments(runs[0].updates, looks), 64
         self.rate = 0.0  # updates per second
+        self.steps = 0  # of environments, in the last chunk
         self.out: dict[int, str] = {}  # places of the runs that go no further, and why: their numbers mean nothing
         self.watched, self.told = foreign(runs[0]), self.done
         self.rewards, self.recent = np.full(len(runs), np.nan), np.zeros((2, len(runs)))  # sums, and of how much
@@ -58,8 +59,10 @@ class Group(Generic[S]):
     def train_chunk(self) -> int:
         """Train for about CHUNK_SECONDS, but not past the next moment; returns how many updates that was."""
         before, start, began = self.state, self.done, time.perf_counter()
+        steps = getattr(before, "steps", 0)  # those of environments, where there are any
         most = next(moment for moment in self.moments if moment > start) - start
         self.state = self.engine.advance(before, min(self.updates, most))
+        self.steps = getattr(self.state, "steps", 0) - steps
         self.rate = (self.done - start) / max(time.perf_counter() - began, 1e-6)
         self.updates = max(1, min(4 * self.updates, int(self.rate * CHUNK_SECONDS)))
         known = np.isfinite(self.state.reward)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from coexplore.run import Result, Run, labels
 
@@ -27,18 +27,22 @@ class Shown:
         totals: dict[str, int] = {}
         for run in dict.fromkeys(runs):
             name = self.label[run.setting]
-            totals[name] = totals.get(name, 0) + run.episodes
+            totals[name] = totals.get(name, 0) + run.length
         self.tasks = {name: bars.add_task(name, total=total, now="waiting") for name, total in totals.items()}
+        self.steps: dict[str, TaskID] = {}  # bars that nobody sees: of them only the speed is wanted
+        self.reward: dict[str, str] = {}  # as it was last known
 
-    def advance(self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None) -> None:
-        """These runs have done so many more updates, at these rewards (None where nobody has looked)."""
+    def advance(self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None, steps: int = 0) -> None:
+        """These runs have done so many more updates, at these rewards (None where nobody has looked), their
+        environments so many more steps."""
         levels = np.full(len(runs), np.nan) if rewards is None else rewards
         by_label: dict[str, list[tuple[int, float]]] = {}
         for run, reward in zip(runs, levels, strict=True):
             by_label.setdefault(self.label[run.setting], []).append((updates * run.batch, float(reward)))
         for label, moved in by_label.items():
             known = [reward for _, reward in moved if not math.isnan(reward)]
-            self._update(label, sum(episodes for episodes, _ in moved), float(np.mean(known)) if known else None)
+            reward = float(np.mean(known)) if known else None
+            self._update(label, sum(much for much, _ in moved), reward, steps * len(moved) // len(runs))
 
     def take(self, results: Iterable[Result]) -> None:
         """These were finished before."""
@@ -46,13 +50,21 @@ class Shown:
         for result in results:
             by_label.setdefault(self.label[result.run.setting], []).append(result)
         for label, same in by_label.items():
-            self._update(label, sum(result.run.episodes for result in same), same[-1].last)
+            self._update(label, sum(result.run.length for result in same), same[-1].last)
             self.end_runs(len(same))
 
-    def _update(self, label: str, episodes: int, reward: float | None) -> None:
-        task = self.tasks[label]
-        now = "" if reward is None else f"reward {reward:+.2f} {self.bars.tasks[task].speed or 0:>9,.0f} episodes/s"
-        self.bars.update(task, advance=episodes, now=now)
+    def _update(self, label: str, much: int, reward: float | None, steps: int = 0) -> None:
+        task, level = self.tasks[label], "" if reward is None else f"reward {reward:+.2f}"
+        if steps and label not in self.steps:
+            self.steps[label] = self.bars.add_task("", total=None, visible=False, now="")
+        if label in self.steps:  # where an episode is long, nothing else is seen to move
+            self.bars.update(self.steps[label], advance=steps)
+            level = self.reward[label] = level or self.reward.get(label, "no episode ended yet")
+        speed = f" {self.bars.tasks[self.steps.get(label, task)].speed or 0:>9,.0f} {self._unit(label)}/s"
+        self.bars.update(task, advance=much, now=level and level + speed)
+
+    def _unit(self, label: str) -> str:
+        return "steps" if label in self.steps else "episodes"
 
     def begin(self) -> None:
         """Show the bars; what is said before may still be that there is nothing to show."""

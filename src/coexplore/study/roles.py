@@ -33,7 +33,9 @@ class Shelf(Protocol):
 class Audience(Protocol):
     """Who is told how far the runs are."""
 
-    def advance(self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None) -> None: ...
+    def advance(
+        self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None, steps: int = 0
+    ) -> None: ...
 
     def take(self, results: Iterable[Result]) -> None: ...
 

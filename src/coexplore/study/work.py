@@ -216,7 +216,7 @@ class Work:
     def _train_chunk(self, group: Group[State]) -> None:
         before = set(group.out)
         updates = group.train_chunk()
-        self.show.advance(group.runs, updates, group.state.reward)
+        self.show.advance(group.runs, updates, group.state.reward, group.steps)
         for i in group.out.keys() - before:
             self.fail(group.runs[i], group.engine.name, group.out[i])
 

@@ -5,6 +5,9 @@ def register() -> None:
     """Make the environments known to Gymnasium; nothing is loaded until one is made."""
     import gymnasium
 
-    environment = "coexplore/Multiplexer-v0"
-    if environment not in gymnasium.registry:
-        gymnasium.register(environment, entry_point="coexplore.tasks.multiplexer_env:MultiplexerEnv")
+    homes = {"Multiplexer": "multiplexer_env:MultiplexerEnv", "JointBits": "joint_env:JointBitsEnv"}
+    for name, home in homes.items():
+        environment = f"coexplore/{name}-v0"
+        if environment not in gymnasium.registry:
+            jax = name == "JointBits"  # whose observations the checker, which wants NumPy's, would warn of
+            gymnasium.register(environment, entry_point=f"coexplore.tasks.{home}", disable_env_checker=jax)

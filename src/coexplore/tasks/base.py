@@ -12,6 +12,7 @@ import equinox as eqx
 from jaxtyping import Array, Key
 
 from coexplore.rules.laws import Bernoulli, Output, Softmax
+from coexplore.rules.several import together
 from coexplore.settings import Checked, Text
 
 GROUP = "coexplore.tasks"  # of entry points
@@ -103,18 +104,21 @@ class Task(AnyTask):
     given: Any = eqx.field(default=None, kw_only=True)
 
     @property
-    def actions(self) -> int:
-        """How many there are: an action is a whole number from 0."""
+    def actions(self) -> int | tuple[int, ...]:
+        """How many there are: an action is a whole number from 0. Where k act at once, how many there are for each."""
         return 2
 
     @property
     def output(self) -> Output:
+        if isinstance(self.actions, tuple):
+            return together(self.actions)
         return Bernoulli() if self.actions == 2 else Softmax()
 
     @property
     def outputs(self) -> int:
         """One per action but the first, whose logit is fixed at 0."""
-        return self.actions - 1
+        parts = self.actions if isinstance(self.actions, tuple) else (self.actions,)
+        return sum(parts) - len(parts)
 
     @abstractmethod
     def sample(self, B: int, key: Key[Array, ""]) -> Any:
@@ -126,7 +130,7 @@ class Task(AnyTask):
 
     @abstractmethod
     def reward(self, state: Any, action: Any) -> Any:
-        """R(s, a), one per episode, for actions [B]."""
+        """R(s, a), one per episode, for actions [B], or [B, k] where there are several at once."""
 
     def answer(self, state: Any) -> Any:
         """The best action in each state; None where nobody knows."""

@@ -2,18 +2,25 @@
 
     δ = r + γ V(s′) − V(s), where V(s′) counts as 0 if the episode has terminated (but not if it was cut short)
 
-Observations are flattened to numbers; actions are one of several (softmax) or numbers (gaussian).
+What environments show and take, as numbers, is in spaces.py.
 """
 
 import functools
-from typing import Any, ClassVar, NamedTuple
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+import equinox as eqx
 
-from coexplore.rules.laws import Gaussian, Output, Softmax
+from coexplore.rules.categorical import Categorical
+from coexplore.rules.laws import Gaussian, Output
 from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
 from coexplore.tasks.base import AnyTask
+from coexplore.tasks.env_args import Arguments, EnvArgs
+from coexplore.tasks.spaces import Spaces, spaces_of
+
+ARGUMENTS = EnvArgs("what to make the environment with; may be given several times")
+OWN = ("id", "max_episode_steps", "disable_env_checker", "vectorization_mode")  # what `gymnasium.make` keeps for itself
 
 
 class Control(AnyTask):
@@ -36,22 +43,51 @@ class Control(AnyTask):
         options=("bootstrap", "ignore"),
     )
     temperature: Scalar = number(1.0, "τ of the softmax over actions", low=0.0, open_low=True)
+    drives: str = choice(
+        "relative", "softmax: the first action's drive is 0, or every action has its own", options=("relative", "all")
+    )
     action_variance: Scalar = number(0.1, "variance of actions that are numbers", low=0.0, open_low=True)
+    action_scale: Scalar = number(1.0, "k: where actions are numbers, what is done is kA + m", low=0.0, open_low=True)
+    action_shift: Scalar = number(0.0, "m: where actions are numbers, what is done is kA + m", low=-1e6, high=1e6)
     reward_limit: Scalar = number(0.0, "rewards are learned from up to this size; 0: as they are", low=0.0)
     anneal: int = count(0, "steps after which schedules are at their end; 0: with the last episode")
+    # In Python a dictionary.
+    env_arg: Arguments = eqx.field(
+        default=(),
+        static=True,
+        converter=functools.partial(ARGUMENTS.check, "env_arg"),
+        metadata={"spec": ARGUMENTS},
+    )
+    max_steps: int = count(0, "steps after which an episode is cut short; 0: as the environment has it")
+    env_steps: int = count(0, "train for so many steps instead of episodes; 0: for --episodes", high=2**31 - 1)
+
+    @property
+    def spaces(self) -> Spaces:
+        return spaces(self.env, self.env_arg)
 
     @property
     def size(self) -> int:
-        return spaces(self.env).size
+        return self.spaces.size
 
     @property
     def output(self) -> Output:
-        return Gaussian(self.action_variance) if spaces(self.env).choices is None else Softmax(self.temperature)
+        found = self.spaces
+        if self._all_drives:
+            return Categorical(self.temperature)
+        if not found.parts:
+            return Gaussian(self.action_variance, self.action_scale, self.action_shift)
+        return found.law(self.temperature)
 
     @property
     def outputs(self) -> int:
-        found = spaces(self.env)
-        return found.numbers if found.choices is None else found.choices - 1
+        return self.spaces.outputs + self._all_drives
+
+    @property
+    def _all_drives(self) -> bool:
+        found = self.spaces
+        if self.drives == "all" and found.several:
+            raise refusal("drives", self.drives, "relative where an action has several parts")
+        return self.drives == "all" and bool(found.parts)
 
     @property
     def label(self) -> str:
@@ -60,16 +96,14 @@ class Control(AnyTask):
     @property
     def missing(self) -> str | None:
         try:
-            spaces(self.env)
+            _ = self.spaces
         except FieldError as error:
             return str(error)
         return None
 
-
-class Spaces(NamedTuple):
-    size: int  # of an observation
-    choices: int | None  # how many actions there are, if they can be counted
-    numbers: int  # how many numbers an action is, if not
+    def made(self) -> Any:
+        """One such environment."""
+        return make(self.env, self.env_arg, self.max_steps)
 
 
 def environments() -> list[str]:
@@ -79,20 +113,45 @@ def environments() -> list[str]:
     return list(gymnasium.registry)
 
 
-def make(env: str) -> Any:
+def make(env: str, args: Arguments = (), max_steps: int = 0) -> Any:
     """The environment. A name that says what to import is refused: a file with results may have brought it."""
     import gymnasium
 
+    if taken := [name for name, _ in args if name in OWN]:
+        raise refusal("env_arg", taken[0], "arguments of the environment; --max-steps limits an episode")
     try:
-        return gymnasium.make(env, disable_env_checker=True)
+        return gymnasium.make(env, max_episode_steps=max_steps or None, disable_env_checker=True, **dict(args))
     except gymnasium.error.NameNotFound:
         known = "an environment that Gymnasium knows; import the package that brings it"
         raise refusal("env", env, known, environments()) from None
     except Exception as error:  # somebody else's code may fail in any way
         if "box2d" in str(error).lower():
             raise FieldError(f"env: {env!r} needs Box2D: pip install 'coexplore[box2d]'") from None
+        if "flax" in str(error).lower():
+            raise FieldError(f"env: {env!r} needs Flax: pip install 'coexplore[jax-envs]'") from None
+        if args and (unknown := _unknown(env, args)):
+            raise unknown from None
         kind = "" if isinstance(error, gymnasium.error.Error) else f"{type(error).__name__}: "
-        raise FieldError(f"env: {env!r} cannot be made: {kind}{' '.join(str(error).split())}") from None
+        how = f" with {ARGUMENTS.show(args)}" if args else ""
+        raise FieldError(f"env: {env!r} cannot be made{how}: {kind}{' '.join(str(error).split())}") from None
+
+
+def _unknown(env: str, args: Arguments) -> FieldError | None:
+    """What to say of an argument that the environment does not have, where it tells which it has."""
+    import gymnasium
+
+    try:
+        entry = gymnasium.spec(env).entry_point
+        maker: Callable[..., Any] | None = (
+            gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+        )
+    except Exception:  # it is not even known, or cannot be imported, which is what is to be said
+        return None
+    known = inspect.signature(maker).parameters if maker else {}
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in known.values()):
+        return None
+    wrong = [name for name, _ in args if name not in known]
+    return refusal("env_arg", wrong[0], f"one that {env} has: {', '.join(known) or 'none'}", known) if wrong else None
 
 
 @functools.cache
@@ -125,51 +184,9 @@ def home(env: str) -> str | None:
 
 
 @functools.cache
-def spaces(env: str) -> Spaces:
-    instance = make(env)
+def spaces(env: str, args: Arguments = ()) -> Spaces:
+    instance = make(env, args)
     try:
         return spaces_of(env, instance)
     finally:
         instance.close()
-
-
-def spaces_of(env: str, instance: Any) -> Spaces:
-    """Of an environment of this name."""
-    from gymnasium.spaces import Box, Discrete, flatdim
-
-    seen, acts = instance.observation_space, instance.action_space
-    if not seen.is_np_flattenable:
-        raise refusal("env", env, f"observations that are numbers of a fixed count, not {seen}")
-    if isinstance(acts, Discrete) and acts.n > 1:
-        return Spaces(flatdim(seen), int(acts.n), 0)
-    if isinstance(acts, Box) and np.issubdtype(acts.dtype, np.floating):
-        return Spaces(flatdim(seen), None, flatdim(acts))
-    raise refusal("env", env, f"actions that are choices or numbers, not {acts}")
-
-
-class Flat:
-    """An environment: numbers in, numbers out."""
-
-    def __init__(self, env: Any) -> None:
-        from gymnasium.spaces import Box, Discrete, flatten
-
-        self.env, seen, acts = env, env.observation_space, env.action_space
-        self.flat: Any = np.ravel if isinstance(seen, Box) else functools.partial(flatten, seen)
-        if isinstance(seen, Box) and len(seen.shape) == 1:
-            self.flat = np.asarray  # it is flat
-        self.counted = isinstance(acts, Discrete)
-        self.first = int(acts.start) if self.counted else 0
-        self.acts, self.kind = acts, acts.dtype.type
-
-    def begin(self, seed: int) -> NDArray[Any]:
-        return self.flat(self.env.reset(seed=seed)[0])
-
-    def take(self, action: Any) -> tuple[NDArray[Any], float, bool, bool]:
-        o, r, terminated, truncated, _ = self.env.step(self.taken(action))
-        return self.flat(o), float(r), bool(terminated), bool(truncated and not terminated)
-
-    def taken(self, action: Any) -> Any:
-        """The network's action as the environment wants it: numbers are kept within its limits."""
-        if self.counted:
-            return self.kind(self.first + action)  # as the space itself samples: a Python int is checked slower
-        return np.clip(action.reshape(self.acts.shape), self.acts.low, self.acts.high).astype(self.acts.dtype)

@@ -8,10 +8,11 @@ from coexplore.tasks.bandit import Bandit
 from coexplore.tasks.base import GROUP, NAME, AnyTask, Task
 from coexplore.tasks.control import Control
 from coexplore.tasks.dataset import Dataset
+from coexplore.tasks.joint import JointBits
 from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.tasks.supervised import Boolean, Digits
 
-BY_NAME: dict[str, type[AnyTask]] = {task.name: task for task in (Multiplexer, Digits, Boolean)}
+BY_NAME: dict[str, type[AnyTask]] = {task.name: task for task in (Multiplexer, Digits, Boolean, JointBits)}
 FORMS = (Control, Dataset, Bandit)  # which need more than a name
 TASKS = {**BY_NAME, **{task.name: task for task in FORMS}}
 

@@ -6,7 +6,8 @@ Online actor-critic with eligibility traces. In every step of an environment:
     θ ← θ + α Adam(mean over environments of δ z)        one trace z per environment
     z ← 0 where the episode ended;  A ~ network at s′;  z ← γ λ z + eligibility of A
 
-An "update" is what `run.batch` episodes take, since nobody knows beforehand how many steps that will be.
+An "update" is what `run.batch` episodes take, since nobody knows beforehand how many steps that will be; of a run with
+a budget of steps it is one step of each environment.
 Groups have one fixed width, padded, because the low bits of a result depend on it.
 """
 
@@ -25,21 +26,23 @@ from numpy.typing import NDArray
 from coexplore import network
 from coexplore.engines import xla
 from coexplore.engines.base import Fault, said
-from coexplore.engines.control.agent import Pace, compiled, fresh, pace, shapes, unravelled, unscaled
-from coexplore.engines.control.worlds import Worlds, answer_size, control, mean_returns, replayable
-from coexplore.engines.program import Program, padded, program, stack
+from coexplore.engines.control.agent import Pace, compiled, fresh, numbers, pace, shapes, unravelled, unscaled
+from coexplore.engines.control.worlds import Worlds, answer_size, control, mean_returns, rehearsed
+from coexplore.engines.program import padded, stack
 from coexplore.network import Params
 from coexplore.run.curve import full_bins
 from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json
 from coexplore.tasks.control import Control
+from coexplore.tasks.env_args import Arguments
 
 name, stream = "control", 2
 title = "JAX beside Gymnasium: any rule, any environment, ten runs at a time"
 waits, snapshots = False, False
 
 WIDTH = 10  # runs that share a step
+LARGE = 4096  # numbers of an observation: pictures, say
 SECONDS = 0.4  # after which `advance` comes back, whatever it was asked for: episodes may be long
 
 
@@ -63,6 +66,11 @@ class State:
     def done(self) -> int:
         return min(world.updates for world in self.worlds)
 
+    @property
+    def steps(self) -> int:
+        """Of all environments so far."""
+        return sum(world.steps for world in self.worlds)
+
 
 def missing() -> str | None:
     return None
@@ -77,16 +85,23 @@ def supports(run: Run) -> str | None:
 
 
 def caution(run: Run) -> str | None:
-    env = control(run).env
-    if replayable(env):
-        return None
-    return f"{env} does not repeat itself from the same seed: a run that is interrupted will start again"
+    task = control(run)
+    known, size = rehearsed(task.env, task.env_arg), task.size
+    cautions = {
+        "does not repeat itself from the same seed: a run that is interrupted will start again": not known.replayable,
+        "sets no limit to an episode, which may last for ever; --max-steps sets one": not (
+            known.ends or task.max_steps
+        ),
+        f"shows {size:,} numbers at a time, each with a weight to every unit: expect slow steps": size > LARGE,
+    }
+    told = [line for line, applies in cautions.items() if applies]
+    return f"{task.env} {'; it '.join(told)}" if told else None
 
 
 def groups(runs: Sequence[Run]) -> list[list[Run]]:
     alike = defaultdict(list)
     for run in runs:
-        alike[jax.tree.structure(_program(run)), control(run).env, run.hidden, run.updates].append(run)
+        alike[jax.tree.structure(numbers(run)), *_world(run), run.hidden, run.updates].append(run)
     return [same[i : i + WIDTH] for same in alike.values() for i in range(0, len(same), WIDTH)]
 
 
@@ -100,7 +115,7 @@ def start(runs: list[Run]) -> State:
 def _placed(runs: list[Run], answers: Tensor, worlds: Sequence[Worlds]) -> State:
     """These worlds with agents that have learned nothing."""
     filled = padded(runs, WIDTH)
-    programs = stack([_program(run) for run in filled])
+    programs = stack([numbers(run) for run in filled])
     agents = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[fresh(run) for run in filled])
     return State(
         runs=tuple(runs),
@@ -145,7 +160,12 @@ def _step(worlds: Sequence[Worlds], taken: Tensor) -> None:
 
 def finish(state: State) -> list[Result]:
     ended = zip(state.runs, state.worlds, params(state), strict=True)
-    return [Result(run, name, world.curve, final, {**built(), "steps": world.steps}) for run, world, final in ended]
+    return [Result(run, name, world.curve, final, {**built(), **_lived(world)}) for run, world, final in ended]
+
+
+def _lived(world: Worlds) -> dict[str, Json]:
+    """What the run's length does not tell."""
+    return {"steps": world.steps, **({"episodes": world.episodes} if world.budget else {})}
 
 
 def built() -> dict[str, Json]:
@@ -166,7 +186,7 @@ def look(state: State) -> Tensors:
 
 def tensors(state: State) -> list[Tensors]:
     """Of an environment that cannot be replayed nothing is worth keeping."""
-    if not replayable(control(state.runs[0]).env):
+    if not rehearsed(*_world(state.runs[0])).replayable:
         return [{"done": np.asarray(0)} for _ in state.runs]
     arrays = [np.asarray(array) for array in (*state.agents, state.actions)]
     saved = []
@@ -199,7 +219,9 @@ def width(tensors: Tensors) -> None:
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
     if "world.sums" not in tensors:
         return np.zeros(0)
-    return mean_returns(run, tensors["world.sums"])[: full_bins(int(tensors["done"]), run.updates)]
+    full = full_bins(int(tensors["done"]), run.updates)
+    ended = tensors.get("world.ended", np.zeros(0))
+    return mean_returns(run, tensors["world.sums"][:full], ended[:full])
 
 
 def _act(state: State, agents: list[Any]) -> tuple[list[Any], Any]:
@@ -207,9 +229,8 @@ def _act(state: State, agents: list[Any]) -> tuple[list[Any], Any]:
     return state.step(state.program, state.pace, state.keys, agents, state.answers.copy())
 
 
-def _program(run: Run) -> Program:
-    """What is compiled depends neither on the environment nor on what its worlds keep track of."""
-    return program(run, dataclasses.replace(control(run).bare(), env=Control.name, anneal=0))
+def _world(run: Run) -> tuple[str, Arguments]:
+    return control(run).env, control(run).env_arg
 
 
 def _params(run: Run, agents: list[Any], i: int) -> Params:

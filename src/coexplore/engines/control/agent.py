@@ -13,13 +13,17 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
+from coexplore.critic import Critic, CriticParams
 from coexplore.engines.control.worlds import control
-from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate
+from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate, program
 from coexplore.network import Params
+from coexplore.rules import Rule
 from coexplore.run.run import Run
 from coexplore.settings import schedule, worked_out
+from coexplore.tasks.control import Control
 
 LIMIT = 10.0  # of a scaled observation
+CRITICS = 2**31 - 1  # where the critic's random numbers branch off from a step's, far from those of the actor's layers
 
 
 class Scale(eqx.Module):
@@ -40,6 +44,7 @@ class Agent(eqx.Module):
     scale: Scale
     s: Float[Array, "B D"]  # what it acted on last
     t: Int[Array, ""]
+    value: Float[Array, " B"] | None = None  # V(s) as it was when s was seen, of a critic that draws
 
 
 class Seen(NamedTuple):
@@ -66,7 +71,14 @@ def fresh(run: Run) -> Agent:
     D, B, n = run.task.size, run.batch, weights.size
     scale = Scale(jnp.zeros(()), jnp.zeros(D), jnp.zeros(D))
     zero = jnp.asarray(0, jnp.int32)
-    return Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, jnp.zeros((B, D)), zero)
+    value = jnp.zeros(B) if run.critic and run.critic.laws else None
+    return Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, jnp.zeros((B, D)), zero, value)
+
+
+def numbers(run: Run) -> Program:
+    """What is compiled depends neither on the environment nor on what its worlds keep track of."""
+    same = dataclasses.replace(control(run).bare(), env=Control.name, anneal=0, env_arg=(), max_steps=0, env_steps=0)
+    return program(run, same)
 
 
 def pace(run: Run) -> Pace:
@@ -79,6 +91,7 @@ def pace(run: Run) -> Pace:
             for part, trace in ((params.layers, task.actor_trace), (params.critic, task.critic_trace))
         )
     )
+    fading = Params(tuple(map(_untraced, (*run.rules, None), fading.layers)), fading.critic)
 
     def spread(values: Params) -> Any:
         """Along the vector of parameters."""
@@ -86,6 +99,13 @@ def pace(run: Run) -> Pace:
         return jnp.asarray(np.concatenate([np.full(leaf.size, value, np.float32) for value, leaf in pairs]))
 
     return Pace(spread(start), spread(stop), spread(fading))
+
+
+def _untraced(rule: Rule | None, fading: Any) -> Any:
+    """What learns by itself learns from the present alone."""
+    if rule is None or not rule.own:
+        return fading
+    return jax.tree_util.tree_map_with_path(lambda path, x: 0.0 if path[-1].name in rule.own else x, fading)
 
 
 def shapes(run: Run) -> tuple[Any, tuple[tuple[int, ...], ...]]:
@@ -120,14 +140,15 @@ def step(
     """One run: learn from the last transition, then act on the next observation."""
     now = worked_out(program, seen.progress)
     scale, after, start = scaled(now.task.scaling, agent.scale, seen)
-    delta = _td_error(now, named(agent.weights), agent.s, after, seen)
+    before = named(agent.weights)
+    keys = jax.random.split(jax.random.fold_in(key, agent.t), seen.r.size)
+    delta, value = _td_error(now, before, agent, after, start, keys, seen)
     rates = pace.start + (pace.stop - pace.start) * seen.progress
-    weights, m, v = _climb(rates, agent, jnp.einsum("b,bn->n", delta, agent.traces) / delta.size)
-    keys = jax.random.split(jax.random.fold_in(key, agent.t), delta.size)
+    weights, m, v = _climb(rates, agent, _weighed(now, before, delta, agent.traces) / delta.size)
     actions, eligible = jax.vmap(functools.partial(acted, now, named(weights)))(start, keys)
     ended = jnp.maximum(seen.terminated, seen.truncated)
     traces = pace.fading * ((1 - ended)[:, None] * agent.traces) + eligible
-    return Agent(weights, m, v, traces, scale, start, agent.t + 1), actions
+    return Agent(weights, m, v, traces, scale, start, agent.t + 1, value), actions
 
 
 def scaled(scaling: str, scale: Scale, seen: Seen) -> tuple[Scale, Any, Any]:
@@ -151,27 +172,53 @@ def _width(scale: Scale) -> Any:
 
 
 def unscaled(params: Params, scale: Scale) -> Params:
-    """The network that sees o as this one sees (o − mean) / width: both first layers take the scale into W and b."""
+    """The network that sees o as this one sees (o − mean) / width: both first layers take the scale into W and b,
+    and into what predicts activity (rules/centring.py)."""
 
     def first(layer: Any) -> Any:
-        W = layer.W / _width(scale)[:, None]
-        return dataclasses.replace(layer, W=W, b=layer.b - scale.mean @ W)
+        taken = {}
+        for W, b in (("W", "b"), ("U", "u")):
+            if hasattr(layer, W):
+                taken[W] = getattr(layer, W) / _width(scale)[:, None]
+                taken[b] = getattr(layer, b) - scale.mean @ taken[W]
+        return dataclasses.replace(layer, **taken)
 
     critic = params.critic and dataclasses.replace(params.critic, hidden=first(params.critic.hidden))
     return Params((first(params.layers[0]), *params.layers[1:]), critic)
 
 
-def _td_error(now: Any, params: Params, s: Any, after: Any, seen: Seen) -> Float[Array, " B"]:
-    """r + γ V(s′) − V(s)."""
+def _td_error(
+    now: Any, params: Params, agent: Agent, after: Any, start: Any, keys: Any, seen: Seen
+) -> tuple[Float[Array, " B"], Float[Array, " B"] | None]:
+    """r + γ V(s′) − V(s); and, of a critic that draws, what V(s) will be in the next."""
     limit = now.task.reward_limit
     r = jnp.where(limit > 0, jnp.clip(seen.r, -limit, limit), seen.r)
-    critic = now.network.critic
+    critic, value = now.network.critic, None
     if critic is None:
-        return r
+        return r, None
     B = r.size
-    values = critic.value(params.critic, jnp.concatenate([s, after]))
-    delta = r + now.task.discount * (1 - seen.terminated) * values[B:] - values[:B]
-    return delta * (1 - seen.truncated) if now.task.truncation == "ignore" else delta
+    if critic.laws:
+        drawn = functools.partial(_drawn_value, critic, params.critic)
+        old, new, value = agent.value, jax.vmap(drawn)(after, keys), jax.vmap(drawn)(start, keys)
+    else:
+        values = critic.value(params.critic, jnp.concatenate([agent.s, after]))
+        old, new = values[:B], values[B:]
+    delta = r + now.task.discount * (1 - seen.terminated) * new - old
+    return delta * (1 - seen.truncated) if now.task.truncation == "ignore" else delta, value
+
+
+def _drawn_value(critic: Critic, params: CriticParams, s: Float[Array, " D"], key: Key[Array, ""]) -> Float[Array, ""]:
+    return network.value(critic, params, s[None], jax.random.fold_in(key, CRITICS))[0]
+
+
+def _weighed(now: Any, params: Params, delta: Float[Array, " B"], traces: Float[Array, "B n"]) -> Float[Array, " n"]:
+    """Σ δ z over the environments, or of what a parameter learns from where that is not δ."""
+    each = network.weights(now.network, params, delta)
+    if each is None:
+        return jnp.einsum("b,bn->n", delta, traces)
+    pairs = zip(jax.tree.leaves(each), jax.tree.leaves(params), strict=True)
+    along = [jnp.broadcast_to(signal[:, None], (delta.size, leaf.size)) for signal, leaf in pairs]
+    return jnp.einsum("bn,bn->n", jnp.concatenate(along, axis=1), traces)
 
 
 def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) -> tuple[Any, Any, Any]:
@@ -189,5 +236,5 @@ def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) 
 def acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
     """An action at s, and what it adds to the trace: a batch of one."""
     activities = network.act(now.network.actor, params, s[None], key)
-    eligible = network.eligibility(now.network, params, s[None], activities)
+    eligible = network.eligibility(now.network, params, s[None], activities, jax.random.fold_in(key, CRITICS))
     return network.action(now.network, activities)[0], ravel_pytree(eligible)[0]

@@ -6,27 +6,28 @@ from typing import Any
 import numpy as np
 
 from coexplore.engines.base import Fault, said
-from coexplore.engines.control.worlds import World, control, replayable
+from coexplore.engines.control.worlds import World, control, rehearsed
 from coexplore.run.run import Run
 from coexplore.tasks.control import strange
+from coexplore.tasks.env_args import Arguments
 
 STEPS, LONGEST = 20, 60  # of the trial; letters of what is shown
-_tried: set[str] = set()
+_tried: set[tuple[str, Arguments]] = set()
 
 
 def try_out(run: Run) -> None:
     """Raise a Fault where the environment is not as Gymnasium's interface has it."""
-    env = control(run).env
-    if env in _tried or not strange(env):
+    env, args = control(run).env, control(run).env_arg
+    if (env, args) in _tried or not strange(env):
         return
     try:
         _play(World(run, 0), run.task.size)
-        replayable(env)
+        rehearsed(env, args)
     except Fault as wrong:
         raise Fault(f"environment {env!r}: {wrong}") from None
     except Exception as error:
         raise Fault(f"environment {env!r}: it raises {said(error)}") from error
-    _tried.add(env)
+    _tried.add((env, args))
 
 
 def _play(world: World, size: int) -> None:

@@ -6,7 +6,7 @@ episodes under way, and plays them again.
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,11 @@ from coexplore.engines.base import Fault, said
 from coexplore.run.curve import bin_sizes, bins
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
-from coexplore.tasks.control import Control, Flat, make, strange
+from coexplore.tasks.control import Control, make
+from coexplore.tasks.env_args import Arguments
+from coexplore.tasks.spaces import Flat
+
+REHEARSAL = 200  # steps
 
 
 def control(run: Run) -> Control:
@@ -23,16 +27,21 @@ def control(run: Run) -> Control:
     return run.task
 
 
-def mean_returns(run: Run, sums: Tensor) -> NDArray[np.float64]:
-    """Of the episodes in each bin."""
-    return sums / (bin_sizes(run.updates) * run.batch)
+def mean_returns(run: Run, sums: Tensor, ended: Tensor | None = None) -> NDArray[np.float64]:
+    """Of the episodes in each bin. Where bins are of steps, and none `ended` in one, it is as in the one before it, and
+    before the first as in that."""
+    if ended is None or not control(run).env_steps:
+        return sums / (bin_sizes(run.updates)[: len(sums)] * run.batch)
+    known = np.flatnonzero(ended)
+    latest = np.searchsorted(known, np.arange(len(sums)), side="right") - 1
+    return (sums[known] / ended[known])[np.maximum(latest, 0)] if len(known) else np.zeros(0)
 
 
 class World(Flat):
     """One environment of a run."""
 
     def __init__(self, run: Run, place: int) -> None:
-        super().__init__(make(control(run).env))
+        super().__init__(control(run).made())
         self.run, self.place, self.episode = run, place, 0
 
     def reset(self) -> Tensor:
@@ -59,15 +68,17 @@ class Worlds:
     def __init__(self, run: Run, answers: Tensor, saved: Tensors | None = None) -> None:
         self.run, self.answers, self.worlds = run, answers, [World(run, place) for place in range(run.batch)]
         self.sums, self.steps, self.episodes = np.zeros(bins(run.updates)), 0, 0
+        self.ended = np.zeros(len(self.sums), np.int64)  # how many episodes in each bin
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
-        self.anneal = control(run).anneal  # read in every step, and a task's fields are slow to read
-        self.flat, self.watched = answers.reshape(-1), strange(control(run).env)
+        self.anneal, self.budget = control(run).anneal, control(run).env_steps  # read in every step, and slow to read
+        self.flat = answers.reshape(-1)
         self.zeros = np.zeros_like(self.flat)  # 0 times a number is 0, and times anything else it is not
         D = run.task.size
         self.after, self.start, self.rest = answers[:, :D], answers[:, D : 2 * D], answers[:, 2 * D :]
         if saved is None:
             self.start[:] = self._first()
+            self._check_finite("after reset")
         else:
             self._replay(saved)
 
@@ -79,16 +90,24 @@ class Worlds:
 
     @property
     def progress(self) -> float:
-        """How far schedules are: over `anneal` steps, or over the run's episodes."""
-        return min(1.0, self.steps / self.anneal if self.anneal else self.episodes / self.run.episodes)
+        """How far schedules are: over `anneal` steps, or over the run's episodes or steps."""
+        return min(1.0, self.steps / self.anneal if self.anneal else self.trained / self.run.length)
+
+    @property
+    def trained(self) -> int:
+        """Of the run's length."""
+        return self.steps if self.budget else self.episodes
 
     @property
     def updates(self) -> int:
-        return self.episodes // self.run.batch
+        return self.trained // self.run.batch
 
     @property
     def curve(self) -> NDArray[np.float32]:
-        return mean_returns(self.run, self.sums).astype(np.float32)
+        """Of a run in which no episode ended, what they have come to so far."""
+        found = mean_returns(self.run, self.sums, self.ended)
+        so_far = np.mean([world.total for world in self.worlds])
+        return (found if len(found) else np.full(len(self.sums), so_far)).astype(np.float32)
 
     def step(self, actions: Tensor) -> None:
         """Take the actions; where an episode ends, begin the next."""
@@ -105,31 +124,43 @@ class Worlds:
                 self.start[b] = world.reset()
             rest = self.rest[b]
             rest[0], rest[1], rest[2], rest[3] = r, terminated, truncated, self.progress
-        if self.watched and not math.isfinite(self.flat.dot(self.zeros)):
+        if self.budget:
+            self.finished = self.steps >= self.budget
+        self._check_finite(f"in step {self.steps}")
+
+    def _check_finite(self, when: str) -> None:
+        """Gymnasium's own too: what they are made with may be anything."""
+        with np.errstate(invalid="ignore"):
+            finite = math.isfinite(self.flat.dot(self.zeros))
+        if not finite:
             what = "an observation" if np.all(np.isfinite(self.rest)) else "a reward"
-            raise self.fault(f"{what} is not finite, in step {self.steps}")
+            raise self.fault(f"{what} is not finite, {when}")
 
     def fault(self, what: str) -> Fault:
         """Which concerns no other run."""
         return Fault(f"environment {control(self.run).env!r}: {what}", self.run)
 
     def _ended(self, total: float) -> None:
-        self.sums[self.updates * len(self.sums) // self.run.updates] += total
+        update = (self.steps - 1) // len(self.worlds) if self.budget else self.updates
+        place = update * len(self.sums) // self.run.updates
+        self.sums[place] += total
+        self.ended[place] += 1
         self.recent.append(total)
         self.episodes += 1
-        self.finished = self.episodes >= self.run.episodes
+        self.finished = not self.budget and self.episodes >= self.run.episodes
 
     def tensors(self) -> Tensors:
         """Enough to go on: the seeds follow from the counts of episodes."""
         counts = np.array([self.steps, self.episodes, *(world.episode for world in self.worlds)])
         under_way = {f"world.actions.{b}": np.array(world.actions) for b, world in enumerate(self.worlds)}
         kept = {"world.sums": self.sums.copy(), "world.answers": self.answers.copy(), "world.counts": counts}
-        return {**kept, **under_way}
+        return {**kept, **under_way, "world.ended": self.ended.copy()}
 
     def _replay(self, saved: Tensors) -> None:
         self.sums = saved["world.sums"].copy()
+        self.ended = saved.get("world.ended", self.ended).copy()  # before there were budgets, nobody needed it
         self.steps, self.episodes, *episodes = map(int, saved["world.counts"])
-        self.finished = self.episodes >= self.run.episodes
+        self.finished = self.trained >= self.run.length
         self.answers[:] = saved["world.answers"]
         for b, (world, episode) in enumerate(zip(self.worlds, episodes, strict=True)):
             world.episode = episode
@@ -142,25 +173,35 @@ class Worlds:
                 )
 
 
+class Rehearsal(NamedTuple):
+    """`replayable`: the same seed and the same actions give the same episode, in this environment and in a fresh one.
+    `ends`: an episode is limited, or a short one has ended by itself."""
+
+    replayable: bool
+    ends: bool
+
+
 @functools.cache
-def replayable(env: str) -> bool:
-    """Whether the same seed and the same actions give the same episode, in this environment and in a fresh one."""
-    old, fresh = make(env), make(env)
+def rehearsed(env: str, args: Arguments = ()) -> Rehearsal:
+    old, fresh = Flat(make(env, args)), Flat(make(env, args))
     try:
         history = _play(old, seed=1)
         _play(old, seed=2)  # what came before must not matter
-        return history == _play(old, seed=1) == _play(fresh, seed=1)
+        same = history == _play(old, seed=1) == _play(fresh, seed=1)
+        limited = old.env.spec is not None and old.env.spec.max_episode_steps is not None
+        return Rehearsal(same, limited or any(history[-1][2:]))
     finally:
-        old.close()
-        fresh.close()
+        old.env.close()
+        fresh.env.close()
 
 
-def _play(env: Any, seed: int, steps: int = 200) -> list[Any]:
+def _play(flat: Flat, seed: int) -> list[Any]:
+    env = flat.env
     env.action_space.seed(seed)
-    history: list[Any] = [np.asarray(env.reset(seed=seed)[0], dtype=object).tolist()]
-    for _ in range(steps):
+    history: list[Any] = [np.asarray(flat.begin(seed)).tobytes()]
+    for _ in range(REHEARSAL):
         o, r, terminated, truncated, _ = env.step(env.action_space.sample())
-        history.append((np.asarray(o, dtype=object).tolist(), float(r), bool(terminated), bool(truncated)))
+        history.append((np.asarray(flat.flat(o)).tobytes(), float(r), bool(terminated), bool(truncated)))
         if terminated or truncated:
             break
     return history

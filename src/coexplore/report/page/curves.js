@@ -18,6 +18,9 @@ function curve(setting, { label = setting.label, look, compute = false }) {
 // One sd on either side.
 const spread = (mean, sd) => [-1, 1].map((side) => mean.map((y, i) => y + side * sd[i]));
 
+// Most runs are as long as their episodes; some have a budget of steps.
+const unit = (lines) => [...new Set(lines.map(({ setting }) => setting?.unit ?? "episodes"))].sort().join(" or ");
+
 function extent(lines, window, compute) {
   const end = Math.max(0, ...lines.map(({ x }) => x.at(-1) ?? 0));
   if (compute) return {};
@@ -25,7 +28,7 @@ function extent(lines, window, compute) {
 }
 
 function curvesOption(lines, { band, window, compute = false }) {
-  const name = compute ? "draws of the hidden layer" : "episodes";
+  const name = compute ? "draws of the hidden layer" : unit(lines);
   return {
     xAxis: axis(name, {
       type: compute ? "log" : "value", ...extent(lines, window, compute),
@@ -77,7 +80,7 @@ const curvesSummary = (lines) => ({
 });
 
 const curvesPoints = (lines, compute = false) => ({
-  columns: ["setting", compute ? "draws" : "episodes", "reward", "sd", "low", "high"],
+  columns: ["setting", compute ? "draws" : unit(lines), "reward", "sd", "low", "high"],
   rows: lines.flatMap(({ label, x, mean, setting }) =>
     x.map((at, i) => [label, at, mean[i], setting.sd?.[i], setting.lows?.[i], setting.highs?.[i]])),
 });

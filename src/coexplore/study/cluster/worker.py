@@ -95,7 +95,7 @@ class Messenger:
         self.done = dict.fromkeys(runs, 0)
         self.told, self.last = 0.0, None
 
-    def advance(self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None) -> None:
+    def advance(self, runs: Sequence[Run], updates: int, rewards: NDArray[np.float64] | None, steps: int = 0) -> None:
         for run in runs:
             self.done[run] += updates
         if time.perf_counter() - self.told < TELL_SECONDS:
