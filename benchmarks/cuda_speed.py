@@ -11,6 +11,7 @@ from coexplore import Boltzmann, Recurrent, Reinforce, Run, StraightThrough, Unb
 from coexplore.engines import cuda
 from coexplore.engines.base import NO_GPU
 from coexplore.paper import figures
+from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES
 from coexplore.study import study
 
@@ -101,7 +102,7 @@ def best(work, times=4):
 
 
 def whole_paper():
-    runs = figures.runs([name for name, figure in FIGURES.items() if not figure.ours], *figures.SCALES["paper"])
+    runs = figures.runs([name for name, figure in FIGURES.items() if not figure.ours], *SCALES["paper"])
     began = time.perf_counter()
     done = study(runs, engine="cuda", progress=False)
     whole = time.perf_counter() - began

@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browser import chromium, missing, offline
 
 from coexplore import Result, grid
-from coexplore.paper.figures import FIGURES, SCALES
+from coexplore.paper.figure import SCALES
+from coexplore.paper.figures import FIGURES
 from coexplore.report.data import report
 from coexplore.report.html import page
 from coexplore.run import change

@@ -81,7 +81,8 @@ def reproduce(seeds: int, engine: str, figures: list[str], scale: str) -> None:
 
 def demo(turns: int) -> None:
     """The demo's runs without a store and with one, in turns."""
-    from coexplore.paper.figures import SCALES, runs
+    from coexplore.paper.figure import SCALES
+    from coexplore.paper.figures import runs
     from coexplore.study import study
 
     wanted = runs(["headline"], *SCALES["paper"])

@@ -45,6 +45,7 @@ RULES = [
     Boltzmann(),
     Boltzmann(coupling=Linear(0.4, 0.1), steps=5),
     Boltzmann(steps=2, sampler="one-by-one"),
+    Boltzmann(steps=3, sampler="lazy"),
     Boltzmann(steps=3, centring="both", chains=2, centring_strength=0.5),
     Boltzmann(steps=2, sampler="one-by-one", centring="activity"),
     Recurrent(),

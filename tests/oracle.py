@@ -46,8 +46,8 @@ def reinforce(params, s, drawn, coin, kappa):
     return h, {"W": np.outer(s, z), "b": z}
 
 
-def algorithm_1(params, s, drawn, coin, c, T, signals):
-    """Algorithm 1, synchronous."""
+def algorithm_1(params, s, drawn, coin, c, T, signals, lazy=False):
+    """Algorithm 1, synchronous; lazy: a unit whose uniform is not below ½ stays as it is."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
     h = np.array([coin(sigma(W[:, i] @ s + b[i]), drawn["u"][0, i], drawn["H"][0, i]) for i in range(N)])
@@ -55,9 +55,16 @@ def algorithm_1(params, s, drawn, coin, c, T, signals):
         new = np.zeros(N)
         for i in range(N):
             p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
-            new[i] = coin(p, drawn["u"][t, i], drawn["H"][t, i])
+            if lazy and drawn["u"][t, i] >= 0.5:
+                new[i] = h[i]
+            else:
+                new[i] = coin(p, drawn["u"][t, i] * (2 if lazy else 1), drawn["H"][t, i])
         h = new
     return h, hebbian(h, s, c, signals)
+
+
+def algorithm_1_lazy(*given):
+    return algorithm_1(*given, lazy=True)
 
 
 def algorithm_1_one_by_one(params, s, drawn, coin, c, T, signals):
@@ -281,7 +288,7 @@ def layer_of(rule, numbers):
     if rule["name"] == "recurrent":
         given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"]]
         return lambda *a: algorithm_2(*a, *given)
-    box = algorithm_1 if rule["sampler"] == "synchronous" else algorithm_1_one_by_one
+    box = {"synchronous": algorithm_1, "lazy": algorithm_1_lazy, "one-by-one": algorithm_1_one_by_one}[rule["sampler"]]
     given = [numbers["coupling"], rule["steps"], rule["chain_signals"], numbers["centring_strength"]]
     centred = {"mean": with_mean, "learned": learned}.get(rule["centring"], negative_phase)
     return lambda *a: centred(box, *a, *given)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from coexplore import Run, load
-from coexplore.paper import figures
+from coexplore.paper import figure
 from coexplore.study import Interrupted
 
 COEXPLORE = [str(Path(sys.executable).parent / "coexplore")]
@@ -175,7 +175,7 @@ def test_bad_input_leaves_the_real_command_the_same_way():
 @pytest.fixture
 def tiny(monkeypatch):
     """At a scale of its own: what the command does is the same at any length."""
-    monkeypatch.setitem(figures.SCALES, "quick", figures.Scale(1600, 2))
+    monkeypatch.setitem(figure.SCALES, "quick", figure.Scale(1600, 2))
 
 
 @pytest.mark.usefixtures("tiny")

@@ -34,6 +34,7 @@ RULES = [
     Reinforce("reward"),
     Boltzmann(steps=3),
     Boltzmann(steps=2, sampler="one-by-one"),
+    Boltzmann(steps=3, sampler="lazy"),
     Boltzmann(steps=2, centring="both", chains=2),
     Boltzmann(steps=2, centring="mean"),
     Boltzmann(steps=2, centring="learned"),

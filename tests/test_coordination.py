@@ -12,7 +12,7 @@ from coexplore.beyond.coordination_claims import CLAIMS, judged
 from coexplore.beyond.coordination_tables import table
 from coexplore.cli.beyond import beyond_command
 from coexplore.paper.evidence import NotRun
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned import Comparison
 from coexplore.run import Result, bins
 from coexplore.settings import FieldError

@@ -58,6 +58,8 @@ ONE_UPDATE = [
     *(small(UnbiasedWeightMax(expected=x), N=N, signals="signed") for x, N in ((False, 7), (True, 100))),
     *(small(Boltzmann(steps=2), N=N, signals="signed") for N in (1, 33)),
     *(small(Boltzmann(0.7, 3, chain_signals="signed"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
+    *(small(Boltzmann(0.7, 4, sampler="lazy"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
+    small(Boltzmann(0.7, 3, sampler="lazy", chain_signals="signed"), N=13, signals="signed"),
     small(Boltzmann(1.0, 2, centring="none", chain_signals="signed"), N=100, signals="signed", critic=None),
     small(Recurrent(), N=100, signals="signed"),
     *(small(Recurrent(0.7, 3, chain_signals="signed"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),

@@ -41,6 +41,10 @@ ONE_UPDATE = {
     "boltzmann no coupling": small(Boltzmann(coupling=0.0, steps=2)),
     "boltzmann strong": small(Boltzmann(coupling=2.0, steps=25), batch=33),
     "boltzmann uncentred": small(Boltzmann(steps=2, centring="none")),
+    "boltzmann lazy": small(Boltzmann(steps=4, sampler="lazy"), batch=5),
+    "boltzmann lazy, negative phase, signed": small(
+        Boltzmann(steps=3, sampler="lazy", centring="both", chains=2, chain_signals="signed"), N=4, batch=5
+    ),
     "boltzmann one-by-one": small(Boltzmann(steps=2, sampler="one-by-one"), batch=5),
     "boltzmann one-by-one one unit": small(Boltzmann(steps=4, sampler="one-by-one"), N=1, batch=1),
     "boltzmann three layers": small(tuple(Boltzmann(c, T) for c, T in ((0.5, 2), (1.0, 1), (0.2, 3))), N=(4, 3, 5)),

@@ -315,7 +315,7 @@ def tiny_depth(episodes, size):
 def tiny(monkeypatch):
     """The three figures with two rules, two sizes and next to no episodes."""
     from coexplore.cli import reproduce
-    from coexplore.paper.figures import Scale
+    from coexplore.paper.figure import Scale
 
     small = {
         "tuned": Tuning("tuned", "Every rule at its best", "N, hidden units", tiny_tuned),

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from coexplore.paper.figures import resized
+from coexplore.paper.figure import resized
 from coexplore.paper.measures import reward
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tunings import SIZES, Place, Searches, Size, Tuning

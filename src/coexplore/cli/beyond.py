@@ -9,7 +9,7 @@ from coexplore.beyond.coordination import ENV, NAMES
 from coexplore.cli.coordination import searched
 from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import train_all
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.run import Result
 from coexplore.settings import refusal
 from coexplore.store import write

@@ -8,7 +8,7 @@ from coexplore.beyond.coordination import tuning
 from coexplore.beyond.coordination_claims import judged
 from coexplore.beyond.coordination_tables import complete, draw, table
 from coexplore.cli.results import train_all
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.verdict import Verdict
 from coexplore.paper.verdict import table as verdicts

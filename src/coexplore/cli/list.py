@@ -1,4 +1,4 @@
-"""`coexplore list`: rules, tasks, engines and figures, a line for each."""
+"""`coexplore list`: rules, tasks, engines, figures and open questions, a line for each."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,8 @@ def list_command(words: list[str]) -> int:
         "rules": rules.known(),
         "tasks": [*registry.known(), ENVIRONMENT],
         "engines": engines.NAMES,
-        "figures": [*FIGURES, *TUNINGS],
+        "figures": [*(name for name in FIGURES if not FIGURES[name].question), *TUNINGS],
+        "open questions": [name for name in FIGURES if FIGURES[name].question],
     }
     for heading, names in things.items():
         print(heading)
@@ -30,7 +31,7 @@ def list_command(words: list[str]) -> int:
 
 
 def list_parser() -> Parser:
-    return Parser("list", "Rules, tasks, engines and figures.")
+    return Parser("list", "Rules, tasks, engines, figures and open questions.")
 
 
 def _title(heading: str, name: str) -> str:
@@ -38,7 +39,7 @@ def _title(heading: str, name: str) -> str:
         engine = engines.find(name)
         why = engine.missing()
         return f"missing: {why}" if why else engine.title
-    if heading == "figures":
+    if heading in ("figures", "open questions"):
         if name in TUNINGS:
             return f"{TUNINGS[name].title} (ours; settings tuned)"
         return FIGURES[name].title + (" (ours)" if FIGURES[name].ours else "")

@@ -15,9 +15,11 @@ from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import chosen_results, train_all
 from coexplore.cli.searches import Searches
 from coexplore.cli.tables import console
+from coexplore.paper import questions
 from coexplore.paper.claims import CLAIMS, verdicts
 from coexplore.paper.evidence import NotRun, unmixed
-from coexplore.paper.figures import FIGURES, SCALES, runs
+from coexplore.paper.figure import SCALES
+from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.tables import table
 from coexplore.paper.tuned_claims import CLAIMS as OURS
 from coexplore.paper.tuned_claims import verdicts as every_verdict
@@ -48,7 +50,8 @@ def reproduce_command(words: list[str]) -> int:
         return 130
     results = done.results if done else []
     _draw(figures, results, scale.episodes, out)
-    judged = [verdict for verdict in verdicts(results, scale.episodes) if verdict.figure in figures]
+    every = [*verdicts(results, scale.episodes), *questions.verdicts(results, scale.episodes)]
+    judged = [verdict for verdict in every if verdict.figure in figures]
     judged += searches.show(out)
     _write(judged, names, out)
     _print(judged)
@@ -58,12 +61,13 @@ def reproduce_command(words: list[str]) -> int:
 
 
 def _names(options: dict[str, Any]) -> list[str]:
-    """Searches are named one by one: without a GPU they take days."""
+    """Searches and open questions are named one by one: without a GPU they take long."""
     named, known = options["figure"] or [ALL], [*FIGURES, *TUNINGS]
+    usual = [name for name, figure in FIGURES.items() if not figure.question]
     for name in named:
         if name not in (ALL, *known):
             raise refusal("figure", name, f"all, or some of {', '.join(known)}", known)
-    names = [each for name in named for each in (FIGURES if name == ALL else [name])]
+    names = [each for name in named for each in (usual if name == ALL else [name])]
     if options["seeds"] and (searched := [name for name in names if name in TUNINGS]):
         raise refusal("seeds", f"for {searched[0]}", "none: some of its own choose, and others judge")
     return list(dict.fromkeys(names))
@@ -76,9 +80,9 @@ def _tell(studies: Iterable[Study]) -> None:
 
 
 def reproduce_parser() -> Parser:
-    ours = ", ".join(TUNINGS)
+    ours, open = ", ".join(TUNINGS), ", ".join(name for name, figure in FIGURES.items() if figure.question)
     parser = Parser("reproduce", "Train what figures need, draw them, judge the claims.")
-    about = f"some of {', '.join(FIGURES)}; and, with every rule tuned, {ours} [{ALL}: those without {ours}]"
+    about = f"some of {', '.join(FIGURES)}; and, with every rule tuned, {ours} [{ALL}: those without {ours}, {open}]"
     parser.add_argument("figure", nargs="*", offer=(ALL, *FIGURES, *TUNINGS), help=about)
     about = "; ".join(map(_about, SCALES)) + ", smaller searches"
     parser.add_argument("--scale", default="paper", offer=SCALES, help=about)
@@ -137,7 +141,7 @@ def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> 
 def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
     """Claims of other figures that were judged before stay in the files."""
     kept = [verdict for verdict in _written(out / "claims.json") if verdict.figure not in names]
-    order = [claim.id for claim in (*CLAIMS, *OURS)]
+    order = [claim.id for claim in (*CLAIMS, *OURS, *questions.CLAIMS)]
     every = sorted((*kept, *judged), key=lambda verdict: order.index(verdict.id))
     write(out / "claims.json", json.dumps([verdict.to_dict() for verdict in every], allow_nan=False).encode() + b"\n")
     write(out / "claims.md", markdown(every).encode())
@@ -145,7 +149,7 @@ def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
 
 def _written(path: Path) -> list[Verdict]:
     """What an earlier command wrote there; nothing if it is not that."""
-    known = {claim.id for claim in (*CLAIMS, *OURS)}
+    known = {claim.id for claim in (*CLAIMS, *OURS, *questions.CLAIMS)}
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return [verdict for verdict in map(from_json, json.loads(path.read_text())) if verdict.id in known]
     return []

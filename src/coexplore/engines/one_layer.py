@@ -29,13 +29,13 @@ class Numbers(NamedTuple):
 def refused(run: Run) -> str | None:
     """None, or why neither of the two trains the run."""
     rule, critic, rates = run.rules[0], run.critic, run.learning_rates[2:]
-    phases = isinstance(rule, Boltzmann) and (rule.sampler != "synchronous" or rule.centres_activity)
+    phases = isinstance(rule, Boltzmann) and (rule.sampler == "one-by-one" or rule.centres_activity)
     learns = isinstance(rule, Boltzmann) and rule.centring in LEARNED
     deep = critic is not None and (len(critic.widths) > 1 or critic.activation == "softplus")
     reasons = {
         "it trains on the multiplexer": type(run.task) is not Multiplexer,
         "it takes one hidden layer": len(run.hidden) > 1,
-        "its boltzmann samples synchronously and has no negative phase": phases,
+        "its boltzmann samples all units at once and has no negative phase": phases,
         "its boltzmann learns nothing to centre by": learns,
         "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
         "its critic has one hidden layer of relu or tanh units": deep,

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from coexplore.paper.appendix import APPENDIX
 from coexplore.paper.criteria import at_coupling, best_coupling, coupling_contest, falls, rises
 from coexplore.paper.evidence import Contest, Evidence
-from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULES, SCALES, UNCRITICISED, C
+from coexplore.paper.figure import SCALES
+from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULES, UNCRITICISED, C
 from coexplore.paper.measures import Measure, fall, fall_or_frozen, first, last, learned, quarter, within_budget
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import MARGIN, Claim, Part, Verdict, above, below, between, claim, judge, similar

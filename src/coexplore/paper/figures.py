@@ -3,11 +3,11 @@
 On the 4-bit multiplexer. The paper does not list the c of figures 2 and 5: those of its appendix are used.
 """
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from coexplore.paper.figure import Figure, Lines, Places
 from coexplore.results.palette import SHORT
 from coexplore.rules import BUILT_IN, Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
 from coexplore.run import Run, change, grid
@@ -16,6 +16,8 @@ from coexplore.settings import Linear, refusal
 C = [0.0, 0.05, 0.10, 0.25, 0.40, 0.50, 0.75, 1.0]
 NS = [8, 16, 32, 64, 96, 128]
 STEPS = {"boltzmann": [1, 2, 4, 10, 15, 20, 25, 30, 50], "recurrent": [1, 2, 4, 8, 10, 20]}
+ODD, EVEN = (11, 15, 25, 51, 101, 201), (10, 14, 24, 50, 100, 200)  # beside one another
+STRENGTH = "c, strength of the coupling"
 TRACE_DECAYS = [0.0, 0.10, 0.25, 0.40, 0.50, 0.75, 0.90, 0.99]
 
 # The rules' own defaults are the paper's settings: N = 64, c = 0.25; T = 25 for Algorithm 1; T = 2, λ = 0.25 for 2.
@@ -23,58 +25,6 @@ ALG_1, ALG_2, INDEPENDENT = Run(rule=Boltzmann()), Run(rule=Recurrent()), Run(ru
 WEIGHT_MAX, STE = Run(rule=UnbiasedWeightMax()), Run(rule=StraightThrough())
 UNCRITICISED = [change(change(run, "critic", "none"), "rewards", "binary") for run in (ALG_1, ALG_2)]
 RULES = {SHORT[run.rules[0].name]: run for run in (ALG_1, ALG_2, INDEPENDENT, WEIGHT_MAX, STE)}
-
-
-class Scale(NamedTuple):
-    episodes: int
-    seeds: int
-
-
-SCALES = {"paper": Scale(4_000_000, 5), "quick": Scale(400_000, 3)}
-
-# A line of a figure: its label, and the settings at each place of the horizontal axis. Where there are several
-# settings at one place, the best of them (by reward over all episodes) is drawn.
-Places = dict[float | int, list[Run]]
-Lines = dict[str, Places]
-
-
-@dataclasses.dataclass(frozen=True)
-class Figure:
-    """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all).
-
-    Its first `ordered` lines are values of one setting, in order. A figure of many slow settings trains each for one
-    `part`-th of a scale's episodes, and says so.
-    """
-
-    name: str
-    title: str
-    kind: str  # curves | bars | sweep | compute
-    lines: Lines
-    windows: tuple[str, ...] = ()
-    ours: bool = False
-    axis: str = "N, hidden units"  # of bars
-    part: int = 1
-    ordered: int = 0
-    beside: tuple[Run, ...] = ()  # trained with it for claims, and not drawn
-
-    def ordered_among(self, labels: Iterable[str]) -> int:
-        """How many of these lines are values of the one setting."""
-        return len({*list(self.lines)[: self.ordered]} & {*labels})
-
-    def length(self, episodes: int) -> int:
-        """How many episodes its runs have where the scale has so many; a length that no scale has is the runs' own."""
-        return episodes // self.part if episodes in {scale.episodes for scale in SCALES.values()} else episodes
-
-    def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
-        """Each setting once, trained for as long as the figure does at this scale."""
-        episodes = self.length(episodes)
-        each = [run for places in self.lines.values() for candidates in places.values() for run in candidates]
-        return list(dict.fromkeys(resized(run, episodes) for run in (*each, *self.beside)))
-
-
-@functools.cache  # every claim and every figure asks, mostly for the same settings
-def resized(run: Run, episodes: int) -> Run:
-    return run if run.episodes == episodes else change(run, "episodes", episodes)
 
 
 @functools.cache
@@ -122,7 +72,8 @@ def _sweep(run: Run) -> Places:
 
 def _best_couplings(name: str, label: str, run: Run) -> Figure:
     lines = {f"N = {N}": _sweep(change(run, "units", N)) for N in NS}
-    return Figure(name, f"{label}: the best coupling at each size", "sweep", lines, ("reward",), ordered=len(NS))
+    title = f"{label}: the best coupling at each size"
+    return Figure(name, title, "sweep", lines, ("reward",), axis=STRENGTH, ordered=len(NS))
 
 
 def _changed(run: Run, **changes: Any) -> Run:
@@ -178,6 +129,13 @@ def _depths() -> Lines:
     return {name: {L: [Run(rule=rule.usual(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}
 
 
+def _odd_even() -> Lines:
+    lines = {"synchronous, odd T": ODD, "synchronous, even T": EVEN}
+    lazy = change(ALG_1, "sampler", "lazy")
+    every: Lines = {label: {T: [change(ALG_1, "steps", T)] for T in Ts} for label, Ts in lines.items()}
+    return every | {"lazy": {T: [change(lazy, "steps", T)] for T in (10, 11, 24, 25, 50, 51)}}
+
+
 def _compute() -> Lines:
     alg_1 = {f"Algorithm 1, T = {T}": change(ALG_1, "steps", T) for T in (4, 10, 25)}
     return _curves(**alg_1, **{label: run for label, run in RULES.items() if run != ALG_1})
@@ -229,7 +187,15 @@ FIGURES = {
         ),
         _best_couplings("figa5", "Algorithm 2", ALG_2),
         _bars("figa6", "reward", "Reward over all episodes"),
-        Figure("binary", "Inputs of 0/1 instead of −1/+1", "sweep", _binary(), ("first", "last"), ours=True),
+        Figure(
+            "binary",
+            "Inputs of 0/1 instead of −1/+1",
+            "sweep",
+            _binary(),
+            ("first", "last"),
+            ours=True,
+            axis=STRENGTH,
+        ),
         Figure(
             "tanh-critic",
             "A critic of tanh units instead of ReLU",
@@ -276,6 +242,17 @@ FIGURES = {
             ours=True,
             axis="L, hidden layers of 64 units",
             part=4,
+        ),
+        Figure(
+            "odd-even",
+            "Algorithm 1: odd and even T",
+            "sweep",
+            _odd_even(),
+            ("first", "last"),
+            ours=True,
+            axis="T, sampling steps",
+            ordered=3,
+            question=True,
         ),
     )
 }

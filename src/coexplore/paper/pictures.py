@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from coexplore.paper.evidence import Evidence, Found, NotRun, found
-from coexplore.paper.figures import SCALES, Figure, heading
+from coexplore.paper.figure import SCALES, Figure
+from coexplore.paper.figures import heading
 from coexplore.paper.measures import draws
 from coexplore.results import plots
 from coexplore.run import Result
@@ -60,7 +61,7 @@ def _compute(figure: Figure, axes: list[Any], found: Found) -> None:
 
 def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
     for panel, window in zip(axes, figure.windows, strict=True):
-        plots.sweep(panel, _summaries(found, window), _lines(figure, found), "c, strength of the coupling")
+        plots.sweep(panel, _summaries(found, window), _lines(figure, found), figure.axis)
 
 
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from coexplore.paper.evidence import Evidence, found
-from coexplore.paper.figures import SCALES, Figure, heading
+from coexplore.paper.figure import SCALES, Figure
+from coexplore.paper.figures import heading
 from coexplore.results.tables import markdown, with_interval
 from coexplore.run import Result
 from coexplore.stats.estimates import window

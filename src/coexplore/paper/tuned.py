@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from coexplore.paper.evidence import Evidence, NotRun
-from coexplore.paper.figures import ALG_1, FIGURES, SCALES
+from coexplore.paper.figure import SCALES
+from coexplore.paper.figures import ALG_1, FIGURES
 from coexplore.paper.measures import Measure, first, last, reward
 from coexplore.paper.tunings import TUNINGS, Place, Searches, Tuning
 from coexplore.results.choosing import ranked

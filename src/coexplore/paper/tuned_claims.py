@@ -10,9 +10,9 @@ asks about it. The strongest rival is chosen on the choosing seeds, and everythi
 import itertools
 from collections.abc import Iterable
 
-from coexplore.paper import claims
+from coexplore.paper import claims, questions
 from coexplore.paper.evidence import Evidence, NotRun
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned import Comparison, slope
 from coexplore.paper.tunings import KINDS, KNOWN, LARGE_RULES, TUNINGS
 from coexplore.paper.verdict import MARGIN, Part, Verdict, above, claim, judge
@@ -28,9 +28,9 @@ NON_LOCAL = [label for label in RIVALS if label not in LOCAL]
 
 
 def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
-    """On the paper's claims and the theory, and on those of ours whose figure was searched to its end."""
+    """On the paper's claims and the theory, and on those of ours whose figure was trained or searched to its end."""
     results = list(results)
-    trials, ours = Trials(results, finished=True), []
+    trials, ours = Trials(results, finished=True), questions.verdicts(results, episodes)
     for name in dict.fromkeys(one.figure for one in CLAIMS):
         tuning = TUNINGS[name]
         ours += judged(name, Comparison(tuning.searches(episodes), trials, tuning.length(episodes)))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from coexplore.paper.evidence import NotRun
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.paper.pictures import WINDOWS
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tunings import Tuning

@@ -11,7 +11,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from coexplore.paper.figures import NS, RULES, SCALES, resized
+from coexplore.paper.figure import SCALES, resized
+from coexplore.paper.figures import NS, RULES
 from coexplore.paper.spaces import (
     COUPLINGS,
     CRITICS,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from coexplore.paper.evidence import Contest, Evidence, NotRun
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.results.tables import markdown
 from coexplore.stats.estimates import Estimate, holm
 

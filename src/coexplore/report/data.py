@@ -9,7 +9,7 @@ import numpy as np
 
 from coexplore import __version__
 from coexplore.paper.evidence import unmixed
-from coexplore.paper.figures import SCALES
+from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned_claims import verdicts
 from coexplore.paper.verdict import Verdict
 from coexplore.report.figures import figures, repeat, untrained

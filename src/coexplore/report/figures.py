@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from coexplore.paper.evidence import Evidence, found
-from coexplore.paper.figures import FIGURES, SCALES, Figure, heading, resized
+from coexplore.paper.figure import SCALES, Figure, resized
+from coexplore.paper.figures import FIGURES, heading
 from coexplore.paper.tunings import TUNINGS
 from coexplore.report.settings import WINDOWS, Settings, own_seeds, spelled, windows
 from coexplore.report.tunings import tunings

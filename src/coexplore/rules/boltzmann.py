@@ -27,12 +27,12 @@ from jaxtyping import Array, Float, Key
 
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.centring import LEARNED, Averaging, Expecting, equipped, expected, surprise
-from coexplore.rules.chain import Coupled, OneByOne, Synchronous
+from coexplore.rules.chain import Coupled, Lazy, OneByOne, Synchronous
 from coexplore.rules.laws import AbstractActivity, Law
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
 
-SAMPLERS: dict[str, type[Synchronous | OneByOne]] = {"synchronous": Synchronous, "one-by-one": OneByOne}
+SAMPLERS: dict[str, type[Synchronous | OneByOne]] = {"synchronous": Synchronous, "lazy": Lazy, "one-by-one": OneByOne}
 
 
 class Phases(AbstractActivity):
@@ -78,7 +78,9 @@ class Boltzmann(Rule):
 
     coupling: Scalar = number(0.25, "c, strength of the recurrent connections", low=0.0, schedule=True)
     steps: int = count(25, "T, sampling steps", low=1)
-    sampler: str = choice("synchronous", "all units at once, or one at a time", options=tuple(SAMPLERS))
+    sampler: str = choice(
+        "synchronous", "all units at once, each of them half of the time, or one at a time", options=tuple(SAMPLERS)
+    )
     centring: str = choice(
         "reward",
         "what is centred: activity and both need further chains, mean (of δ) and learned (of H) are learned",

@@ -5,8 +5,9 @@
 
 Where `signals` are signed the units hear 2H₍ₜ₋₁₎ − 1 of each other.
 
-Synchronous: all units at once. One-by-one: a step is N single draws, each of a unit chosen at
-random while the others stand still (Gibbs sampling, eq:exp3).
+Synchronous: all units at once. Lazy: the same, but in each step a unit is drawn anew with probability ½ only and
+otherwise stays as it is, so that units which follow each other cannot take turns for ever. One-by-one: a step is N
+single draws, each of a unit chosen at random while the others stand still (Gibbs sampling, eq:exp3).
 """
 
 from typing import ClassVar
@@ -61,7 +62,7 @@ class Synchronous(Law):
 
         def step(h: Array, u: Array) -> tuple[Array, tuple[Array, Array]]:
             p = units.probability(c * (sent(h, self.signals) @ params.W_rec) + d)
-            h = units.draw(p, u)
+            h = self.drawn(p, u, h)
             return h, (h, p)
 
         h_0 = units.draw(units.probability(d), u[0])
@@ -72,12 +73,31 @@ class Synchronous(Law):
         """log Pr(H₍₀₎ … H₍T₎ | the drive d)."""
         c, H = self.coupling, activity.H
         first = units.log_probability(H[0], d)
-        later = units.log_probability(H[1:], c * (sent(H[:-1], self.signals) @ params.W_rec) + d)
+        later = self.log_drawn(H[1:], c * (sent(H[:-1], self.signals) @ params.W_rec) + d, H[:-1])
         return (first + later.sum(axis=0)).sum(axis=1)
+
+    def drawn(self, p: Float[Array, "B N"], u: Float[Array, "B N"], before: Float[Array, "B N"]) -> Array:
+        """H₍ₜ₎ from uniforms."""
+        return units.draw(p, u)
+
+    def log_drawn(self, h: Float[Array, "T B N"], x: Float[Array, "T B N"], before: Float[Array, "T B N"]) -> Array:
+        """log Pr(H₍ₜ₎ = h) of each unit, where it hears x."""
+        return units.log_probability(h, x)
 
     @property
     def passes(self) -> int:
         return self.steps + 1
+
+
+class Lazy(Synchronous):
+    """One uniform decides both: below ½ the unit is drawn by twice of it."""
+
+    def drawn(self, p: Float[Array, "B N"], u: Float[Array, "B N"], before: Float[Array, "B N"]) -> Array:
+        return jnp.where(u < 0.5, units.draw(p, 2 * u), before)
+
+    def log_drawn(self, h: Float[Array, "T B N"], x: Float[Array, "T B N"], before: Float[Array, "T B N"]) -> Array:
+        stayed = jnp.where(h == before, 0.0, -jnp.inf)
+        return jnp.logaddexp(units.log_probability(h, x), stayed) - jnp.log(2.0)
 
 
 class SingleDraws(eqx.Module):

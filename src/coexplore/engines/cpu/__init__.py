@@ -18,7 +18,7 @@ from coexplore.engines.look import look as look_at_one
 from coexplore.engines.one_layer import chain, multiplexer, numbers, refused, steps, structure
 from coexplore.network import Params
 from coexplore.rules import BUILT_IN, UnbiasedWeightMax
-from coexplore.rules.chain import Coupled
+from coexplore.rules.chain import Coupled, Lazy
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
@@ -174,6 +174,7 @@ def _shape(run: Run) -> Any:
         rule.centres_activity,
         run.signals == "signed",
         drawn is not None and drawn.signals == "signed",
+        isinstance(drawn, Lazy),
     )
 
 

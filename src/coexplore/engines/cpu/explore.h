@@ -71,8 +71,8 @@ struct Explore {
     }
   }
 
-  // H ~ Ber(sigma(x)) for one episode's layer; y = -log2(e) x.
-  template <Beside BESIDE>
+  // H ~ Ber(sigma(x)) for one episode's layer; y = -log2(e) x. Lazy: where u < 1/2, by 2 u; elsewhere bits stay as they are.
+  template <Beside BESIDE, bool LAZY = false>
   INLINE void draw(const float* y, int32_t* bits, float* beside, int t, int b) {
     // Copies, which stores cannot change: they stay in registers.
     Random local = random;
@@ -82,8 +82,12 @@ struct Explore {
     for (int j = 0; j < NP; j += LANES) {
       const Words r = local.next();
       const Ints mask = load(is_unit + j);
-      const Lanes e = exp2(load(y + j)), u = __builtin_convertvector((Ints)(r >> 8), Lanes);
-      const Ints is_on = (Ints)(u + u * e < all(16777216.f)) & mask;  // u < 1 / (1 + e), u in units of 2^-24
+      const Lanes e = exp2(load(y + j)), drawn = __builtin_convertvector((Ints)(r >> 8), Lanes), u = LAZY ? drawn + drawn : drawn;
+      Ints is_on = (Ints)(u + u * e < all(16777216.f)) & mask;  // u < 1 / (1 + e), u in units of 2^-24
+      if constexpr (LAZY) {
+        const Ints anew = (Ints)(u < all(16777216.f));
+        is_on = (is_on & anew) | (-load(bits + j) & ~anew);
+      }
       store(bits + j, -is_on);
       if constexpr (BESIDE == Beside::error) store(beside + j, only(is_on, one) - only(mask, strength / (one + e)));
       if constexpr (BESIDE == Beside::probability) store(beside + j, only(mask, one / (one + e)));
@@ -152,7 +156,10 @@ struct Explore {
         int32_t* H = w.H + t * kept;
         float* error = w.E + (t - 1) * kept;
         for (int b = from; b < to; b++) hear(H - kept + b * NP, w.drive + b * NP, w.heard + b * NP);
-        for (int b = from; b < to; b++) draw<beside_of(RULE)>(w.heard + b * NP, H + b * NP, error + b * NP, t, b);
+        if (RULE == Rule::boltzmann && z.lazy)
+          for (int b = from; b < to; b++) draw<Beside::nothing, true>(w.heard + b * NP, H + b * NP, nullptr, t, b);
+        else
+          for (int b = from; b < to; b++) draw<beside_of(RULE)>(w.heard + b * NP, H + b * NP, error + b * NP, t, b);
       }
     }
   }

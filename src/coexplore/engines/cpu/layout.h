@@ -32,6 +32,7 @@ struct Shape {
   int N, T, B, C, bits;
   bool signed_inputs, signed_rewards, centre_reward, centre_activity;
   bool signed_signals, signed_chain;  // whether 2 H - 1 is what the output hears, what the hidden units hear of each other
+  bool lazy;  // whether a unit is drawn anew in half of the chain's steps only (Algorithm 1)
 
   int D() const { return bits + (1 << bits); }
   int DP() const { return padded(D()); }

@@ -42,12 +42,12 @@ static void check(const Shape& z) {
 
 static void new_shape(Shape* self, const std::string& rule, const std::string& critic, int N, int T, int B, int C, int bits,
                       bool signed_inputs, bool signed_rewards, bool centre_reward, bool centre_activity, bool signed_signals,
-                      bool signed_chain) {
+                      bool signed_chain, bool lazy) {
   const auto r = std::find(RULES, std::end(RULES), rule);
   const auto c = std::find(CRITICS, std::end(CRITICS), critic);
   expect(r != std::end(RULES) && c != std::end(CRITICS), "unknown rule or critic");
   new (self) Shape{(Rule)(r - RULES), (Critic)(c - CRITICS), N, T, B, C, bits, signed_inputs, signed_rewards, centre_reward,
-                   centre_activity, signed_signals, signed_chain};
+                   centre_activity, signed_signals, signed_chain, lazy};
   check(*self);
 }
 

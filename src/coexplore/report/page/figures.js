@@ -1,6 +1,6 @@
 // The paper's figures, each a card whose chart follows its controls.
 
-const BY_KIND = { bars: (figure) => letter(figure.axis), sweep: () => "c" };
+const BY_KIND = { bars: (figure) => letter(figure.axis), sweep: (figure) => letter(figure.axis) };
 
 function figures() {
   const cards = data.figures.map(figureCard);

@@ -1,0 +1,61 @@
+"""What a figure is: lines of settings, how long they are trained, and how it is drawn."""
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from coexplore.run import Run, change
+
+
+class Scale(NamedTuple):
+    episodes: int
+    seeds: int
+
+
+SCALES = {"paper": Scale(4_000_000, 5), "quick": Scale(400_000, 3)}
+
+# A line of a figure: its label, and the settings at each place of the horizontal axis. Where there are several
+# settings at one place, the best of them (by reward over all episodes) is drawn.
+Places = dict[float | int, list[Run]]
+Lines = dict[str, Places]
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all).
+
+    Its first `ordered` lines are values of one setting, in order. A figure of many slow settings trains each for one
+    `part`-th of a scale's episodes, and says so.
+    """
+
+    name: str
+    title: str
+    kind: str  # curves | bars | sweep | compute
+    lines: Lines
+    windows: tuple[str, ...] = ()
+    ours: bool = False
+    axis: str = "N, hidden units"  # of bars and sweeps
+    part: int = 1
+    ordered: int = 0
+    beside: tuple[Run, ...] = ()  # trained with it for claims, and not drawn
+    question: bool = False  # that the paper leaves open: trained where it is named, and not with "all"
+
+    def ordered_among(self, labels: Iterable[str]) -> int:
+        """How many of these lines are values of the one setting."""
+        return len({*list(self.lines)[: self.ordered]} & {*labels})
+
+    def length(self, episodes: int) -> int:
+        """How many episodes its runs have where the scale has so many; a length that no scale has is the runs' own."""
+        return episodes // self.part if episodes in {scale.episodes for scale in SCALES.values()} else episodes
+
+    def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
+        """Each setting once, trained for as long as the figure does at this scale."""
+        episodes = self.length(episodes)
+        each = [run for places in self.lines.values() for candidates in places.values() for run in candidates]
+        return list(dict.fromkeys(resized(run, episodes) for run in (*each, *self.beside)))
+
+
+@functools.cache  # every claim and every figure asks, mostly for the same settings
+def resized(run: Run, episodes: int) -> Run:
+    return run if run.episodes == episodes else change(run, "episodes", episodes)
