@@ -1,6 +1,7 @@
 """How far the chains of trained networks take turns between two states: the tables of docs/open-questions.md.
 
-    python docs/turns.py            # from results/cpu/paper.safetensors
+    python docs/turns.py            # from results/cpu/paper.safetensors, which keeps one network of each setting
+    python docs/turns.py runs       # from all networks of a store
 
 1. Of 64 units trained with T steps: how many bits of H₍ₜ₎ are those of H₍ₜ₋₁₎, and of H₍ₜ₋₂₎, in the last ten of 51
    steps.
@@ -8,6 +9,7 @@
    symmetric W_rec makes them real. Near −1, the chain takes turns; near 1, it hardly moves.
 """
 
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from coexplore.rules.chain import Lazy, Synchronous
 
 PACK = Path(__file__).parents[1] / "results" / "cpu" / "paper.safetensors"
 STEPS, INPUTS = 51, 256
-AGREEING = [Boltzmann(steps=T) for T in (1, 2, 4, 10, 15, 20, 25, 30, 50)] + [Boltzmann(c) for c in (0.5, 1.0)]
+AGREEING = [Boltzmann(steps=T) for T in range(1, 202)] + [Boltzmann(c) for c in (0.5, 1.0)]
 SMALL = [Boltzmann(c) for c in (0.1, 0.25, 0.5, 1.0)]
 
 
@@ -29,10 +31,10 @@ def inputs(count):
     return np.where(np.random.default_rng(0).random((count, 20)) < 0.5, -1.0, 1.0).astype(np.float32)
 
 
-def networks(hidden):
+def networks(source, hidden):
     """The hidden layers that were trained, by rule."""
     found = defaultdict(list)
-    for result in coexplore.load(PACK):
+    for result in coexplore.load(source):
         run = result.setting
         if result.params is not None and run == Run(rule=run.rule, hidden=hidden):
             found[run.rule].append((result.params.layers[0], result.last))
@@ -61,24 +63,26 @@ def ends(kernel):
     return values[:, 0].mean(), values[:, -2].mean()
 
 
-def main():
-    heard = networks(64)
+def main(source=PACK):
+    heard = networks(source, 64)
     rows = []
-    for rule in AGREEING:
+    for rule in filter(heard.__contains__, AGREEING):
         same = [agreement(Synchronous(rule.coupling, STEPS), params) for params, _ in heard[rule]]
         lazy = [agreement(Lazy(rule.coupling, STEPS), params) for params, _ in heard[rule]]
         means = [*np.mean(same, axis=0), *np.mean(lazy, axis=0)]
         last = np.mean([reward for _, reward in heard[rule]])
-        rows.append([f"{rule.coupling:g}", str(rule.steps), *(f"{x:.3f}" for x in means), f"{last:.2f}"])
-    head = ["c", "T", "one step before", "two steps before", "lazy, one", "lazy, two", "last quarter"]
+        rows.append(
+            [f"{rule.coupling:g}", str(rule.steps), str(len(same)), *(f"{x:.3f}" for x in means), f"{last:.2f}"]
+        )
+    head = ["c", "T", "networks", "one step before", "two steps before", "lazy, one", "lazy, two", "last quarter"]
     print(markdown(head, rows))
-    small, rows = networks(8), []
-    for rule in SMALL:
+    small, rows = networks(source, 8), []
+    for rule in filter(small.__contains__, SMALL):
         kernels = [[transitions(rule.coupling, params, lazy) for lazy in (False, True)] for params, _ in small[rule]]
         found = np.mean([[*ends(plain), *ends(lazy)] for plain, lazy in kernels], axis=0)
-        rows.append([f"{rule.coupling:g}", *(f"{x:.2f}" for x in found)])
-    print(markdown(["c", "smallest", "second largest", "lazy, smallest", "lazy, second largest"], rows))
+        rows.append([f"{rule.coupling:g}", str(len(kernels)), *(f"{x:.2f}" for x in found)])
+    print(markdown(["c", "networks", "smallest", "second largest", "lazy, smallest", "lazy, second largest"], rows))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -12,11 +12,13 @@ from scipy.stats import chisquare
 from test_claims import made_up
 from test_proofs import coupled_case
 
-from coexplore import Boltzmann
+from coexplore import Boltzmann, load
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.questions import CLAIMS, verdicts
+from coexplore.paper.tables import table
 from coexplore.paper.verdict import judge
+from coexplore.paper.verdict import table as verdict_table
 from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, Lazy
 from coexplore.rules.chain import Path as Steps
@@ -129,6 +131,22 @@ def test_what_was_not_trained_is_not_judged():
 def test_the_lazy_chain_is_a_setting_of_its_own():
     assert isinstance(Boltzmann(sampler="lazy").law.chain, Lazy)
     assert Run(rule=Boltzmann(sampler="lazy")).digest != Run(rule=Boltzmann()).digest
+
+
+def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository():
+    folder = ROOT / "results" / "questions"
+    results = load(folder / "odd-even.safetensors")
+    judged = verdicts(results)
+    assert (
+        f"{table(FIGURES['odd-even'], results)}\n{verdict_table(judged)}".strip()
+        == (folder / "odd-even.md").read_text().strip()
+    )
+    page, readme = ((ROOT / name).read_text().replace("−", "-") for name in ("docs/open-questions.md", "README.md"))
+    found = {one.id: f"{one.effect:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in judged if one.effect is not None}
+    assert found["Q4.1"] in page
+    assert found["Q4.1"] in readme
+    assert all(found[id] in page for id in ("Q4.2", "Q4.4", "Q4.5"))
+    assert {one.id: one.verdict for one in judged}["Q4.1"] == "holds"
 
 
 @pytest.mark.learning
