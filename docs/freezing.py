@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from coexplore import Backprop, Boltzmann, Recurrent, Reinforce, Run, StraightThrough, grid, load, train
-from coexplore.paper.figures import C
+from coexplore.paper.defaults import C
 from coexplore.results import plots
 from coexplore.results.tables import markdown, with_interval
 from coexplore.run import by_setting

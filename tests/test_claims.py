@@ -15,8 +15,9 @@ from coexplore import Boltzmann, Recurrent, Reinforce, Result, StraightThrough, 
 from coexplore.network import Params
 from coexplore.paper import theory
 from coexplore.paper.claims import CLAIMS, verdicts
+from coexplore.paper.defaults import NS, C
 from coexplore.paper.evidence import Contest, Evidence
-from coexplore.paper.figures import FIGURES, NS, C, runs
+from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.measures import first, reward
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import from_json, judge, table

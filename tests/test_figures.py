@@ -3,8 +3,9 @@
 import pytest
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Run, StraightThrough, UnbiasedWeightMax
+from coexplore.paper.defaults import NS, C
 from coexplore.paper.figure import SCALES
-from coexplore.paper.figures import FIGURES, NS, C, runs
+from coexplore.paper.figures import FIGURES, runs
 from coexplore.rules import BUILT_IN
 from coexplore.run import change
 from coexplore.settings import FieldError

@@ -153,5 +153,5 @@ def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository():
 def test_the_tables_of_turns_are_those_of_the_page(capsys):
     TURNS["main"]()
     page = (ROOT / "docs" / "open-questions.md").read_text()
-    for table in capsys.readouterr().out.split("| c |")[1:]:
-        assert f"| c |{table}".strip() in page
+    for each in capsys.readouterr().out.split("| c |")[1:]:
+        assert f"| c |{each}".strip() in page

@@ -15,7 +15,8 @@ from coexplore.paper.spaces import Rate, around, at_rate, next_couplings, next_r
 from coexplore.paper.tuned import Comparison, slope
 from coexplore.paper.tuned_claims import CLAIMS, judged
 from coexplore.paper.tuned_tables import best_of, described, table
-from coexplore.paper.tunings import EXPECTED, KINDS, SIZES, TUNINGS, Place, Size, Tuning
+from coexplore.paper.tuning import EXPECTED, KINDS, SIZES, Place, Size, Tuning
+from coexplore.paper.tunings import TUNINGS
 from coexplore.report.data import report
 from coexplore.run import change
 from coexplore.study import Study
@@ -314,8 +315,7 @@ def tiny_depth(episodes, size):
 @pytest.fixture
 def tiny(monkeypatch):
     """The three figures with two rules, two sizes and next to no episodes."""
-    from coexplore.cli import reproduce
-    from coexplore.paper.figure import Scale
+    from coexplore.paper.figure import SCALES, Scale
 
     small = {
         "tuned": Tuning("tuned", "Every rule at its best", "N, hidden units", tiny_tuned),
@@ -325,8 +325,7 @@ def tiny(monkeypatch):
     for name, tuning in small.items():
         monkeypatch.setitem(TUNINGS, name, tuning)
     monkeypatch.setattr(tunings, "others", lambda run: [at_rate(run, rate_of(run)._replace(critic=0.002))])
-    for module in (reproduce, tunings):
-        monkeypatch.setitem(module.SCALES, "quick", Scale(640, 2))
+    monkeypatch.setitem(SCALES, "quick", Scale(640, 2))
     return small
 
 

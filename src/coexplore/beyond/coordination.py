@@ -24,7 +24,7 @@ import numpy as np
 from coexplore.paper.figure import resized
 from coexplore.paper.measures import reward
 from coexplore.paper.tuned import Comparison
-from coexplore.paper.tunings import SIZES, Place, Searches, Size, Tuning
+from coexplore.paper.tuning import SIZES, Place, Searches, Size, Tuning
 from coexplore.rules import Backprop, Boltzmann, Recurrent, Reinforce, Rule
 from coexplore.run import Result, Run, grid
 from coexplore.settings import Linear

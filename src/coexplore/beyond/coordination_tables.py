@@ -7,7 +7,7 @@ from coexplore.beyond.coordination import BY, COUPLED, NoGap, gain, gap, main_si
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_tables import described
-from coexplore.paper.tunings import Place
+from coexplore.paper.tuning import Place
 from coexplore.results.tables import markdown, with_interval, with_spread
 from coexplore.rules import Boltzmann
 from coexplore.run import Run

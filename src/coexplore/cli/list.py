@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from coexplore import engines, rules
 from coexplore.cli.parser import Parser
+from coexplore.paper.figure import Figure
 from coexplore.paper.figures import FIGURES
+from coexplore.paper.tuning import Tuning
 from coexplore.paper.tunings import TUNINGS
 from coexplore.settings import FieldError
 from coexplore.tasks import registry
@@ -15,12 +17,13 @@ ENVIRONMENT = "CartPole-v1"  # for all of them: --task takes it
 
 def list_command(words: list[str]) -> int:
     list_parser().read(words)
+    every: dict[str, Figure | Tuning] = {**FIGURES, **TUNINGS}
     things: dict[str, Iterable[str]] = {
         "rules": rules.known(),
         "tasks": [*registry.known(), ENVIRONMENT],
         "engines": engines.NAMES,
-        "figures": [*(name for name in FIGURES if not FIGURES[name].question), *TUNINGS],
-        "open questions": [name for name in FIGURES if FIGURES[name].question],
+        "figures": [name for name, figure in every.items() if not figure.question],
+        "open questions": [name for name, figure in every.items() if figure.question],
     }
     for heading, names in things.items():
         print(heading)

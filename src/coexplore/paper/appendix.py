@@ -1,8 +1,8 @@
 """What the paper's appendix says: sampling steps, trace decay, the best coupling at each size."""
 
 from coexplore.paper.criteria import at_coupling, best_coupling, coupling_contest, falls
+from coexplore.paper.defaults import ALG_1, ALG_2, NS, STEPS, C
 from coexplore.paper.evidence import Contest, Evidence
-from coexplore.paper.figures import ALG_1, ALG_2, NS, STEPS, C
 from coexplore.paper.measures import first, last
 from coexplore.paper.verdict import MARGIN, Part, above, below, between, claim, falling, similar
 from coexplore.run import Run, change

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 from coexplore.paper.appendix import APPENDIX
 from coexplore.paper.criteria import at_coupling, best_coupling, coupling_contest, falls, rises
+from coexplore.paper.defaults import ALG_1, ALG_2, INDEPENDENT, NS, RULES, C
 from coexplore.paper.evidence import Contest, Evidence
 from coexplore.paper.figure import SCALES
-from coexplore.paper.figures import ALG_1, ALG_2, FIGURES, INDEPENDENT, NS, RULES, UNCRITICISED, C
+from coexplore.paper.figures import FIGURES, UNCRITICISED
 from coexplore.paper.measures import Measure, fall, fall_or_frozen, first, last, learned, quarter, within_budget
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import MARGIN, Claim, Part, Verdict, above, below, between, claim, judge, similar

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from coexplore.paper.defaults import C
 from coexplore.paper.evidence import Contest, Evidence
-from coexplore.paper.figures import C
 from coexplore.paper.measures import reward
 from coexplore.paper.verdict import Part, above
 from coexplore.run import Run, change

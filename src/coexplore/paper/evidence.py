@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coexplore.paper.defaults import ALG_1
 from coexplore.paper.figure import Figure, resized
-from coexplore.paper.figures import ALG_1, FIGURES, signed
+from coexplore.paper.figures import FIGURES, signed
 from coexplore.paper.measures import Measure, reward
 from coexplore.run import Result, Run, labels
 from coexplore.stats.estimates import Estimate, difference, kendall, level

@@ -7,24 +7,15 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from coexplore.paper.defaults import ALG_1, ALG_2, INDEPENDENT, NS, RULES, STEPS, TRACE_DECAYS, WEIGHT_MAX, C
 from coexplore.paper.figure import Figure, Lines, Places
-from coexplore.results.palette import SHORT
-from coexplore.rules import BUILT_IN, Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
+from coexplore.paper.open_figures import OPEN
+from coexplore.rules import BUILT_IN
 from coexplore.run import Run, change, grid
 from coexplore.settings import Linear, refusal
 
-C = [0.0, 0.05, 0.10, 0.25, 0.40, 0.50, 0.75, 1.0]
-NS = [8, 16, 32, 64, 96, 128]
-STEPS = {"boltzmann": [1, 2, 4, 10, 15, 20, 25, 30, 50], "recurrent": [1, 2, 4, 8, 10, 20]}
-ODD, EVEN = (11, 15, 25, 51, 101, 201), (10, 14, 24, 50, 100, 200)  # beside one another
 STRENGTH = "c, strength of the coupling"
-TRACE_DECAYS = [0.0, 0.10, 0.25, 0.40, 0.50, 0.75, 0.90, 0.99]
-
-# The rules' own defaults are the paper's settings: N = 64, c = 0.25; T = 25 for Algorithm 1; T = 2, λ = 0.25 for 2.
-ALG_1, ALG_2, INDEPENDENT = Run(rule=Boltzmann()), Run(rule=Recurrent()), Run(rule=Reinforce())
-WEIGHT_MAX, STE = Run(rule=UnbiasedWeightMax()), Run(rule=StraightThrough())
 UNCRITICISED = [change(change(run, "critic", "none"), "rewards", "binary") for run in (ALG_1, ALG_2)]
-RULES = {SHORT[run.rules[0].name]: run for run in (ALG_1, ALG_2, INDEPENDENT, WEIGHT_MAX, STE)}
 
 
 @functools.cache
@@ -127,13 +118,6 @@ def _depths() -> Lines:
     """Every rule with one, two and three layers of the headline's width: a narrower layer would be a bottleneck too."""
     depths = range(1, 4)
     return {name: {L: [Run(rule=rule.usual(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}
-
-
-def _odd_even() -> Lines:
-    lines = {"synchronous, odd T": ODD, "synchronous, even T": EVEN}
-    lazy = change(ALG_1, "sampler", "lazy")
-    every: Lines = {label: {T: [change(ALG_1, "steps", T)] for T in Ts} for label, Ts in lines.items()}
-    return every | {"lazy": {T: [change(lazy, "steps", T)] for T in (10, 11, 24, 25, 50, 51)}}
 
 
 def _compute() -> Lines:
@@ -243,16 +227,5 @@ FIGURES = {
             axis="L, hidden layers of 64 units",
             part=4,
         ),
-        Figure(
-            "odd-even",
-            "Algorithm 1: odd and even T",
-            "sweep",
-            _odd_even(),
-            ("first", "last"),
-            ours=True,
-            axis="T, sampling steps",
-            ordered=3,
-            question=True,
-        ),
     )
-}
+} | OPEN

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coexplore.paper.defaults import ALG_1
 from coexplore.paper.evidence import Evidence, NotRun
 from coexplore.paper.figure import SCALES
-from coexplore.paper.figures import ALG_1, FIGURES
+from coexplore.paper.figures import FIGURES
 from coexplore.paper.measures import Measure, first, last, reward
-from coexplore.paper.tunings import TUNINGS, Place, Searches, Tuning
+from coexplore.paper.tuning import Place, Searches, Tuning
+from coexplore.paper.tunings import TUNINGS
 from coexplore.results.choosing import ranked
 from coexplore.run import Result, Run
 from coexplore.stats.estimates import Estimate, combination

@@ -14,7 +14,8 @@ from coexplore.paper import claims, questions
 from coexplore.paper.evidence import Evidence, NotRun
 from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned import Comparison, slope
-from coexplore.paper.tunings import KINDS, KNOWN, LARGE_RULES, TUNINGS
+from coexplore.paper.tuning import KINDS, KNOWN, LARGE_RULES
+from coexplore.paper.tunings import TUNINGS
 from coexplore.paper.verdict import MARGIN, Part, Verdict, above, claim, judge
 from coexplore.run import Result
 from coexplore.stats.estimates import Estimate
@@ -31,14 +32,13 @@ def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes
     """On the paper's claims and the theory, and on those of ours whose figure was trained or searched to its end."""
     results = list(results)
     trials, ours = Trials(results, finished=True), questions.verdicts(results, episodes)
-    for name in dict.fromkeys(one.figure for one in CLAIMS):
-        tuning = TUNINGS[name]
+    for name, tuning in TUNINGS.items():
         ours += judged(name, Comparison(tuning.searches(episodes), trials, tuning.length(episodes)))
     return [*claims.verdicts(results, episodes), *(one for one in ours if one.verdict != "not run")]
 
 
 def judged(figure: str, found: Comparison) -> list[Verdict]:
-    return [judge(one, found.fresh()) for one in CLAIMS if one.figure == figure]
+    return [judge(one, found.fresh()) for one in (*CLAIMS, *questions.CLAIMS) if one.figure == figure]
 
 
 def contest(at: Evidence) -> Comparison:

@@ -6,7 +6,7 @@ from coexplore.paper.evidence import NotRun
 from coexplore.paper.figure import SCALES
 from coexplore.paper.pictures import WINDOWS
 from coexplore.paper.tuned import Comparison
-from coexplore.paper.tunings import Tuning
+from coexplore.paper.tuning import Tuning
 from coexplore.results import plots
 from coexplore.stats.estimates import Summary, window
 

@@ -10,7 +10,7 @@ from coexplore.paper.resources import multiply_adds, parameters, within
 from coexplore.paper.spaces import next_rates, rate_of
 from coexplore.paper.tables import WORDS
 from coexplore.paper.tuned import Comparison
-from coexplore.paper.tunings import Place, Tuning
+from coexplore.paper.tuning import Place, Tuning
 from coexplore.results.choosing import ranked
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import Boltzmann, Recurrent

@@ -6,7 +6,8 @@ from typing import Any
 from coexplore.paper.tables import WORDS
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_tables import described
-from coexplore.paper.tunings import TUNINGS, Tuning
+from coexplore.paper.tuning import Tuning
+from coexplore.paper.tunings import TUNINGS
 from coexplore.report.settings import WINDOWS, Settings, windows
 from coexplore.results.palette import legend
 from coexplore.run import Result, Run

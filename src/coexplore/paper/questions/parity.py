@@ -1,4 +1,4 @@
-"""What the paper leaves open, as claims of our own: Q4, why T = 50 is worse than 25.
+"""Q4: why is T = 50 worse than 25?
 
 The paper finds Algorithm 1 slightly worse with T = 50 than with 25: "the reason remains to be understood". Ours: 50 is
 even. With a symmetric W_rec synchronous steps fall into cycles of two states, and an odd T ends in the other one.
@@ -8,23 +8,17 @@ quarter, odd T: 11 .78, 15 .85, 25 .86, 51 .90; even: 10 .69, 20 .72, 24 .68, 50
 lazy chain had been trained. Several T are pooled: as many runs of each, compared as one group.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from coexplore.paper.appendix import steps
+from coexplore.paper.defaults import ALG_1
 from coexplore.paper.evidence import Evidence
-from coexplore.paper.figure import SCALES
-from coexplore.paper.figures import ALG_1
 from coexplore.paper.measures import last
-from coexplore.paper.verdict import MARGIN, Part, Verdict, above, below, claim, judge, similar
+from coexplore.paper.verdict import MARGIN, Part, above, below, claim, similar
 from coexplore.run import Result, Run, change
 
 ODD, EVEN = (11, 15, 25, 51), (10, 14, 24, 50)
 LAZY, LAZY_ODD, LAZY_EVEN = change(ALG_1, "sampler", "lazy"), (11, 25, 51), (10, 24, 50)
-
-
-def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
-    evidence = Evidence(results, episodes)
-    return [judge(one, evidence.fresh()) for one in CLAIMS]
 
 
 def pooled(at: Evidence, run: Run, each: Sequence[int]) -> list[Result]:
