@@ -22,8 +22,8 @@ from coexplore import (
 )
 from coexplore.engines import cuda
 from coexplore.engines.cuda.layout import Shape
-from coexplore.engines.one_layer import CENTRES
 from coexplore.engines.look import look
+from coexplore.engines.one_layer import CENTRES
 from coexplore.study import study
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(cuda.missing()), reason=f"no cuda engine: {cuda.missing()}")]
