@@ -48,7 +48,7 @@ struct Draws {
 };
 
 template <Family KIND, int PADDED_UNITS, int TILES_PER_WARP, int PADDED_INPUTS, int BLOCKS_PER_RUN, bool SIGNED,
-          bool SIGNED_CHAIN, bool RATE_OF_ITS_OWN>
+          bool SIGNED_CHAIN, bool RATE_OF_ITS_OWN, bool DRAWN_AT_TIMES>
 struct Shape {
   static constexpr Family FAMILY = KIND;
   static constexpr bool CHAIN = FAMILY != Family::independent;
@@ -59,6 +59,7 @@ struct Shape {
   static constexpr bool EARLY_VALUE = CHAIN && CLUSTER == 1;  // see `prepare`
   static constexpr bool SIGNED_OUT = SIGNED, SIGNED_REC = SIGNED_CHAIN;  // whether the output, the chain hear 2 H - 1
   static constexpr bool OWN_RATE = RATE_OF_ITS_OWN;                      // whether W_rec has one
+  static constexpr bool LAZY = DRAWN_AT_TIMES;                           // whether a unit is drawn anew in half of the steps
   static constexpr int OWNERS = UNIT_TILES / CLUSTER / TILES, WARPS = OWNERS < 4 ? 4 : OWNERS, THREADS = 32 * WARPS;
   static constexpr int CRITIC_SHARE = (CRITIC_TILES + WARPS - 1) / WARPS;
   static constexpr int DEPTH = (UNITS + 15) / 16;  // products of sixteen inputs that make up W_rec^T H

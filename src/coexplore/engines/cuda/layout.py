@@ -60,6 +60,7 @@ class Shape:
     signed: bool = False
     signed_chain: bool = False
     own_rate: bool = False  # of W_rec
+    lazy: bool = False  # sampler
 
     @property
     def chain(self) -> bool:
@@ -115,7 +116,8 @@ class Shape:
         """
         kind = "boltzmann" if self.chain else self.family
         tiles, cluster = LARGER[kind].get(self.units, [(1, 1)])[0]
-        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, self.signed, self.signed_chain)
+        drawn = self.signed, self.signed_chain, False, self.lazy
+        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, *drawn)
 
 
 def family(run: Run) -> str:
@@ -133,12 +135,13 @@ def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     return Shape(kind, units, tiles, blocks, inputs, cluster, *rest)
 
 
-def variant(run: Run) -> tuple[int, bool, bool, bool]:
-    """The inputs, whether the output hears signs, whether the units do, whether W_rec has a rate of its own."""
+def variant(run: Run) -> tuple[int, bool, bool, bool, bool]:
+    """The inputs; whether the output hears signs, the units do, W_rec has a rate of its own, the chain is lazy."""
     rule = run.rules[0]
     signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
     own_rate = getattr(rule, "recurrent_rate", 1.0) != 1.0
-    return INPUTS[multiplexer(run).bits], run.signals == "signed", signed_chain, own_rate
+    lazy = getattr(rule, "sampler", "") == "lazy"
+    return INPUTS[multiplexer(run).bits], run.signals == "signed", signed_chain, own_rate, lazy
 
 
 def _division(kind: str, units: int, runs: int, multiprocessors: int) -> tuple[int, int, int]:

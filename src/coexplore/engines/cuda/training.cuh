@@ -61,7 +61,7 @@ struct Training {
   DEVICE void sample_states(u32 t);
   DEVICE void read_states(u32 t);
   DEVICE void explore(u32 t);
-  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s);
+  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s, bool lazy = false);
   DEVICE void step(u32 t, u32 s);
   DEVICE void publish(const u32 (&h)[Z::TILES][2]);
   DEVICE void keep(u32 s, const u32 (&before)[Z::TILES][2]);
