@@ -32,8 +32,8 @@ def draw(
         plots.add_shared_legend(page, axes[0], heading(figure))
     else:
         page.suptitle(heading(figure), size=12)
-        for panel in axes[:-1]:
-            panel.get_legend().remove()  # one will do
+        for legend in filter(None, (panel.get_legend() for panel in axes[:-1])):
+            legend.remove()  # one will do
     page.supxlabel(_caption(drawn, missing, evidence), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -64,6 +64,11 @@ def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
         plots.sweep(panel, _summaries(found, window), _lines(figure, found), figure.axis)
 
 
+def _map(figure: Figure, axes: list[Any], found: Found) -> None:
+    for panel, window in zip(axes, figure.windows, strict=True):
+        plots.heat(panel, _summaries(found, window), figure.axis)
+
+
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
     notes = {
         label: {x: _chosen(figure, label, x, best) for x, (best, _) in places.items()}
@@ -88,4 +93,4 @@ def _lines(figure: Figure, found: Found) -> list[plots.Line]:
     return plots.lines(rules, figure.ordered_among(rules))
 
 
-PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "bars": _bars}
+PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "map": _map, "bars": _bars}
