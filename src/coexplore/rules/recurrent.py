@@ -9,7 +9,8 @@
 The sums are the eligibility traces z_rec and z of the algorithm box, written out. The first draw H₍₀₎
 gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless `centring_strength` says else.
 Where the units hear 2H − 1 of each other (`chain_signals`) that stands for H₍ₜ₋₁₎ in ΔW_rec. Adam cancels any factor of
-ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate.
+ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate. `depression` adds the term that R-STDP has and
+these have not (depression.py): H₍ₜ₎ − η (1 − H₍ₜ₎) for H₍ₜ₎ in e₍ₜ₎, or that for x and H₍ₜ₋₁₎, or G − η Gᵀ for G = ΔW_rec.
 """
 
 from typing import ClassVar
@@ -19,6 +20,7 @@ from jaxtyping import Array, Float
 
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.chain import Coupled, Path, Synchronous
+from coexplore.rules.depression import BACKWARDS, FORMS, after, before
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
 
@@ -34,6 +36,8 @@ class Recurrent(Rule):
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
     chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
     recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
+    depression: str = choice("none", "what is depressed, besides what is potentiated", options=(*FORMS, BACKWARDS))
+    depression_strength: Scalar = number(1.0, "η, how much it is depressed", low=0.0, schedule=True)
 
     @property
     def law(self) -> Synchronous:
@@ -48,7 +52,10 @@ class Recurrent(Rule):
         c, lambda_ = self.coupling, self.trace_decay
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
-        e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * feedback.delta
-        forward = outer(x, e.sum(axis=0))
-        W_rec = c * jnp.einsum("tbj,tbi->ji", sent(activity.H[:-1], self.chain_signals), e) / B
+        form, eta, heard = self.depression, self.depression_strength, sent(activity.H[:-1], self.chain_signals)
+        e = decay[:, None, None] * (after(form, eta, activity.H[1:]) - kappa * activity.P) * feedback.delta
+        forward = outer(before(form, eta, x), e.sum(axis=0))
+        W_rec = c * jnp.einsum("tbj,tbi->ji", before(form, eta, heard), e) / B
+        if form == BACKWARDS:
+            W_rec = W_rec - eta * W_rec.T
         return Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
