@@ -10,8 +10,8 @@ H Hᵀ − κ E[H Hᵀ] for H Hᵀ and H − κ E[H] for H, the means taken over
 learned the layer learns what to subtract, of δ or of H (centring.py).
 
 Where the units hear s = 2H − 1 of each other (`chain_signals`) the law is ∝ exp((Wᵀx + b)·h + ¼ c sᵀ W_rec s), and
-½ s sᵀ stands for H Hᵀ. `depression` adds the term that R-STDP has and these have not (depression.py). Adam cancels any factor of ΔW_rec, c too: c only scales the recurrence; `recurrent_rate` scales
-the rate.
+½ s sᵀ stands for H Hᵀ. Adam cancels any factor of ΔW_rec, c too: c only scales the recurrence; `recurrent_rate` scales
+the rate. `depression` adds the half of R-STDP that all of this leaves out (depression.py).
 
 W_rec stays symmetric because its update is. Exact for H from the Boltzmann law
 Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling approaches as T grows;

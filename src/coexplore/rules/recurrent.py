@@ -9,8 +9,8 @@
 The sums are the eligibility traces z_rec and z of the algorithm box, written out. The first draw H₍₀₎
 gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless `centring_strength` says else.
 Where the units hear 2H − 1 of each other (`chain_signals`) that stands for H₍ₜ₋₁₎ in ΔW_rec. Adam cancels any factor of
-ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate. `depression` adds the term that R-STDP has and
-these have not (depression.py): H₍ₜ₎ − η (1 − H₍ₜ₎) for H₍ₜ₎ in e₍ₜ₎, or that for x and H₍ₜ₋₁₎, or G − η Gᵀ for G = ΔW_rec.
+ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate. `depression` adds the half of
+R-STDP that is left out: H₍ₜ₎ − η (1 − H₍ₜ₎) for H₍ₜ₎ in e₍ₜ₎, or so for x and H₍ₜ₋₁₎, or G − η Gᵀ for G = ΔW_rec.
 """
 
 from typing import ClassVar
