@@ -76,6 +76,18 @@ def test_without_post_and_with_the_true_value_it_is_still_the_gradient_under_the
     assert exact.largest_gap(found, scaled) < TIGHT
 
 
+@pytest.mark.parametrize("eta", ETAS)
+def test_without_post_it_is_centring_by_one_half_and_eta_one_is_all_of_it(eta):
+    """κ = 2η / (1 + η) of `centring half`, times 1 + η, draw by draw; W_rec as printed."""
+    rng, x = np.random.default_rng(0), 2 * exact.states(3) - 1
+    params, H, delta = exact.coupled(rng, 3, 4, True), exact.states(4)[None, :8], rng.normal(size=8)
+    found = exact.credit(depressing(WITHOUT_POST, eta), params, x, H, delta)
+    half = Boltzmann(c, centring="half", centring_strength=2 * eta / (1 + eta))
+    centred = exact.credit(half, params, x, H, delta)
+    scaled = Coupled((1 + eta) * centred.W, (1 + eta) * centred.b, centred.W_rec)
+    assert exact.largest_gap(found, scaled) < TIGHT
+
+
 def test_no_bias_is_left_of_a_wrong_value_where_eta_is_the_odds_that_the_unit_fires():
     """One input, one unit, V off by 0.7: a unit that fires with p is unbiased at η = p / (1 − p) and nowhere else."""
     for p in (0.2, 0.5, 0.8):
