@@ -2,16 +2,24 @@
 ascent that is slower in some directions than in others."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import exact
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from test_claims import made_up
 from test_proofs import coupled_case
 
-from coexplore import Boltzmann, Multiplexer, Recurrent, Reinforce, Run
+from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run
 from coexplore.engines import cpu, cuda, xla
+from coexplore.paper.figure import resized
+from coexplore.paper.figures import FIGURES
+from coexplore.paper.open_figures import TUNED_1, TUNED_2
+from coexplore.paper.questions import verdicts
+from coexplore.paper.questions.depression import CLAIMS
 from coexplore.rules.chain import Coupled
 from coexplore.settings import FieldError
 from coexplore.units import Affine
@@ -332,3 +340,77 @@ def test_only_xla_trains_it_and_the_others_say_why(rule):
     for engine in (cpu, cuda):
         assert "depress" in engine.supports(run)
         assert "depress" not in (engine.supports(Run(rule=Reinforce())) or "")
+
+
+# The criteria of Q3 ---------------------------------------------------------------------------------------------------
+
+SETTINGS = [run for name in ("depression", "depression-in-time") for run in FIGURES[name].settings()]
+TUNED = [resized(run, 1_000_000) for run in (TUNED_1, TUNED_2)]
+
+
+def among(kind, *forms, tuned=False, **others):
+    """Whether a run is of this kind."""
+
+    def applies(run):
+        rule, has = run.rule, {"encoding": run.task.encoding, "centring": run.rule.centring}
+        at_best = any(rule.steps == one.rule.steps and run.signals == one.signals for one in TUNED)
+        same = all(has[name] == value for name, value in others.items())
+        return type(rule) is kind and at_best == tuned and same and (not forms or rule.depression in forms)
+
+    return applies
+
+
+EVERY = (WITHOUT_POST, WITHOUT_PRE, "post-before-pre")
+WORLD = {  # who differs from a reward of 0.6, and by how much, if it is as suspected
+    "a centre": (among(Boltzmann, WITHOUT_POST), 0.1),
+    "a centre, tuned": (among(Boltzmann, WITHOUT_POST, tuned=True), 0.1),
+    "0/1": (among(Boltzmann, WITHOUT_PRE, encoding="binary"), 0.1),
+    "-1/+1": (among(Boltzmann, WITHOUT_PRE, encoding="signed"), 0.0),
+    "pairs": (among(Boltzmann, "one-without-other"), 0.0),
+    "two centres": (among(Recurrent, WITHOUT_POST, centring="both"), -0.1),
+    "no centre": (among(Recurrent, centring="reward"), -0.1),
+    "another centre": (among(Recurrent, WITHOUT_POST, centring="reward"), 0.1),
+    "backwards": (among(Recurrent, "post-before-pre"), 0.0),
+    "tuned in time": (among(Recurrent, *EVERY, tuned=True), 0.0),
+}
+
+
+def words(seeds=range(3300, 3500), **changed):
+    """Verdicts in that world with some of it changed."""
+    results = []
+    for run in SETTINGS:
+        level = 0.6 + sum(changed.get(name, gain) for name, (applies, gain) in WORLD.items() if applies(run))
+        results += made_up(run, (level, level, 0.0), 0.02, seeds)
+    return {one.id: one.verdict for one in verdicts(results) if one.figure.startswith("depression")}
+
+
+def test_in_the_world_that_was_suspected_every_answer_is_yes():
+    assert words() == dict.fromkeys([one.id for one in CLAIMS], "holds")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "refuted"),
+    [
+        ("a centre", -0.1, {"Q3.1", "Q3.2"}),
+        ("a centre, tuned", -0.1, {"Q3.3"}),
+        ("0/1", -0.1, {"Q3.4"}),
+        ("-1/+1", 0.1, {"Q3.4"}),
+        ("pairs", 0.1, {"Q3.5"}),
+        ("two centres", 0.1, {"Q3.6"}),
+        ("another centre", -0.1, {"Q3.7", "Q3.8"}),
+        ("backwards", 0.1, {"Q3.9"}),
+        ("tuned in time", 0.1, {"Q3.10"}),
+    ],
+)
+def test_each_answer_can_be_no(name, change, refuted):
+    assert {id for id, word in words(**{name: change}).items() if word == "fails"} == refuted
+
+
+def test_the_tuned_settings_are_those_that_the_search_chose_at_64_units():
+    """By reward over all episodes, in the table of the search."""
+    page = (Path(__file__).parents[1] / "results" / "cuda" / "tuned.md").read_text()
+    assert re.search(r"Algorithm 1 \| 64 \| \d+ \| α = 0.01, falling, c = 0.25, T = 10, critic 0.002, signed \|", page)
+    assert re.search(r"Algorithm 2 \| 64 \| \d+ \| α = 0.01, c = 0.25, λ = 0.5, signed \|", page)
+    assert TUNED_1.learning_rate == (Linear(0.01, 0.0005), Linear(0.01, 0.0005), 0.002)
+    assert (TUNED_1.rule, TUNED_1.signals, TUNED_1.hidden) == (Boltzmann(0.25, 10), "signed", (64,))
+    assert (TUNED_2.rule, TUNED_2.signals, TUNED_2.learning_rate) == (Recurrent(0.25, 2, 0.5), "signed", 0.01)

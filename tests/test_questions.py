@@ -15,7 +15,8 @@ from test_proofs import coupled_case
 from coexplore import Boltzmann, load
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.questions import CLAIMS, verdicts
+from coexplore.paper.questions import verdicts
+from coexplore.paper.questions.parity import CLAIMS
 from coexplore.paper.tables import table
 from coexplore.paper.verdict import judge
 from coexplore.paper.verdict import table as verdict_table
@@ -108,7 +109,7 @@ def world(seeds=range(3000, 3200), **effects):
 
 
 def words(results):
-    return {verdict.id: verdict.verdict for verdict in verdicts(results)}
+    return {verdict.id: verdict.verdict for verdict in verdicts(results) if verdict.figure == "odd-even"}
 
 
 def test_in_the_world_that_was_suspected_every_answer_is_yes():
@@ -136,7 +137,7 @@ def test_the_lazy_chain_is_a_setting_of_its_own():
 def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository():
     folder = ROOT / "results" / "questions"
     results = load(folder / "odd-even.safetensors")
-    judged = verdicts(results)
+    judged = [verdict for verdict in verdicts(results) if verdict.figure == "odd-even"]
     assert (
         f"{table(FIGURES['odd-even'], results)}\n{verdict_table(judged)}".strip()
         == (folder / "odd-even.md").read_text().strip()
