@@ -13,7 +13,7 @@ import pytest
 from test_claims import made_up
 from test_proofs import coupled_case
 
-from coexplore import Boltzmann, Linear, Multiplexer, Recurrent, Reinforce, Run
+from coexplore import Boltzmann, Control, Linear, Multiplexer, Recurrent, Reinforce, Run, train
 from coexplore.engines import cpu, cuda, xla
 from coexplore.paper.figure import resized
 from coexplore.paper.figures import FIGURES
@@ -327,7 +327,7 @@ def test_without_depression_nothing_changes_and_a_strength_alone_does_nothing():
 
 def test_pairs_that_are_signed_or_expected_are_refused_in_one_line():
     for others in ({"chain_signals": "signed"}, {"centring": "learned"}):
-        with pytest.raises(FieldError, match=r"^depression: 'one-without-other' is not .*binary chain"):
+        with pytest.raises(FieldError, match=r"^depression: 'one-without-other' is not .*signed chain"):
             Boltzmann(depression="one-without-other", **others)
     with pytest.raises(FieldError, match="post-before-pre"):
         Boltzmann(depression="post-before-pre")
@@ -340,6 +340,17 @@ def test_only_xla_trains_it_and_the_others_say_why(rule):
     for engine in (cpu, cuda):
         assert "depress" in engine.supports(run)
         assert "depress" not in (engine.supports(Run(rule=Reinforce())) or "")
+
+
+@pytest.mark.parametrize("task", [Multiplexer(bits=1), Control(env="CartPole-v1")], ids=["one step", "environment"])
+def test_trained_with_eta_one_post_before_pre_leaves_weights_that_are_antisymmetric(task):
+    """On every kind of task: Adam, too, keeps what begins at 0 and whose update is."""
+    rule = Recurrent(coupling=1.0, depression="post-before-pre")
+    with jax.enable_x64(False):
+        run = Run(rule=rule, task=task, hidden=(5,), episodes=320 if isinstance(task, Multiplexer) else 20)
+        W_rec = np.asarray(train(run)[0].params.layers[0].W_rec)
+    assert np.abs(W_rec).max() > 1e-3
+    assert np.abs(W_rec + W_rec.T).max() < 1e-6
 
 
 # The criteria of Q3 ---------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ class Boltzmann(Rule):
 
     def __check_init__(self) -> None:
         if self.depression == ALONE and (self.chain_signals == "signed" or self.centring == "learned"):
-            raise refusal("depression", ALONE, "of a binary chain (½ s sᵀ has it) and without learned centring")
+            raise refusal("depression", ALONE, "another with a signed chain (½ s sᵀ has it) or learned centring")
 
     @property
     def law(self) -> Chains:
