@@ -57,6 +57,8 @@ def at(x, progress):
 class Reference:
     """One run: `params` and `m`, `v` are dicts of float64 arrays, `last` the draws and bits of the last update."""
 
+    halves = True  # whether numbers between units have half precision
+
     def __init__(self, run, params=None):
         self.run, self.t = run, 0
         self.params = named(params or run.init())
@@ -152,6 +154,9 @@ class Reference:
             if rule.centring in ("half", "drive", "predicted"):
                 E = self.expected(s)
                 e = signal * (h - at(rule.centring_strength, self.progress) * E)
+                mean = self.told(self.heard(E))
+                rho = at(rule.pair_strength, self.progress) * (0.5 if rule.chain_signals == "signed" else 1.0)
+                extra["W_rec"] -= c * rho * (mean.T @ (signal * mean)) * (1 - np.eye(len(w))) / 16
                 if rule.centring == "predicted":
                     extra |= {"U": s.T @ (h - E) / 16, "u": (h - E).mean(axis=0)}
         elif isinstance(rule, Recurrent):
@@ -173,6 +178,10 @@ class Reference:
         else:
             e = signal * (h - kappa * p)
         return {"W": s.T @ e / 16, "b": e.mean(axis=0), **extra}
+
+    def told(self, x):
+        """As units tell each other numbers."""
+        return np.float16(x).astype(float) if self.halves else x
 
     def expected(self, s):
         x = self.params

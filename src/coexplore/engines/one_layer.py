@@ -81,6 +81,11 @@ def predicts(run: Run) -> bool:
     return centre(run) == "predicted"
 
 
+def centres_pairs(run: Run) -> bool:
+    """Whether its W_rec is centred too."""
+    return centre(run) != "none" and numbers(run).pair_strength != (0.0, 0.0)
+
+
 def steps(run: Run) -> int:
     drawn = chain(run)
     return drawn.steps if drawn else 1

@@ -36,7 +36,7 @@ from coexplore.engines.cuda.layout import (
     variant,
 )
 from coexplore.engines.look import norm_names, progress_after
-from coexplore.engines.one_layer import centre, multiplexer, numbers, predicts, refused, steps, structure
+from coexplore.engines.one_layer import multiplexer, predicts, refused, steps, structure
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Reinforce
 from coexplore.run.curve import bin_sizes, bins, full_bins
@@ -82,10 +82,9 @@ def supports(run: Run) -> str | None:
     reason = refused(run)
     if reason is not None:
         return reason
-    rule, width, number = run.rules[0], max(run.critic.widths) if run.critic else 0, numbers(run)
+    rule, width = run.rules[0], max(run.critic.widths) if run.critic else 0
     reasons = {
         f"it has no {rule.name}": type(rule) not in FAMILIES,
-        "its boltzmann has no centre for pairs": number.pair_strength != (0.0, 0.0) and centre(run) != "none",
         "its boltzmann has no lazy sampler": getattr(rule, "sampler", "") == "lazy",
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,

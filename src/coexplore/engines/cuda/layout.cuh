@@ -12,7 +12,7 @@
 //
 // In shared memory, while it trains (activity as in fragments.cuh; [8] and [2] are turns, by update):
 //
-//     S [8] | H [2] | partial sums of the output [2][U / 8][16] | of the critic [2][8][16] | answers [8][16] | Settings | moments
+//     S [8] | H [2] | E (for pairs) | partial sums of the output [2][U / 8][16] | of the critic [2][8][16] | answers [8][16] | Settings | moments
 //
 // A warp owns TILES tiles of eight units, and its share of the critic's eight tiles. The blocks of a cluster have different
 // tiles, and all of the rest: H and the output's sums are sent into the shared memory of each of them, where a counter tells
@@ -39,7 +39,7 @@ struct Linear {
 struct Settings {
   u32 seed;
   int units, bits, steps, rule, signed_inputs, signed_rewards, centre_reward, tanh_critic;
-  Linear coupling, strength, rate_hidden, rate_output, rate_critic;
+  Linear coupling, strength, pair_strength, rate_hidden, rate_output, rate_critic;
   float decay, recurrent_rate, centring_rate;  // the latter two as multiples of rate_hidden
 };
 
@@ -49,7 +49,7 @@ struct Draws {
 };
 
 template <Family KIND, int PADDED_UNITS, int TILES_PER_WARP, int PADDED_INPUTS, int BLOCKS_PER_RUN, bool SIGNED,
-          bool SIGNED_CHAIN, bool RATE_OF_ITS_OWN, Centre CENTRED_BY>
+          bool SIGNED_CHAIN, bool RATE_OF_ITS_OWN, Centre CENTRED_BY, bool PAIRS_TOO>
 struct Shape {
   static constexpr Family FAMILY = KIND;
   static constexpr bool CHAIN = FAMILY != Family::independent;
@@ -62,6 +62,7 @@ struct Shape {
   static constexpr bool OWN_RATE = RATE_OF_ITS_OWN;                      // whether W_rec has one
   static constexpr Centre CENTRE = CENTRED_BY;
   static constexpr bool CENTRED = CENTRE != Centre::none, PREDICTS = CENTRE == Centre::predicted;
+  static constexpr bool CENTRED_PAIRS = PAIRS_TOO;  // whether W_rec is centred too, by E E^T
   static constexpr int OWNERS = UNIT_TILES / CLUSTER / TILES, WARPS = OWNERS < 4 ? 4 : OWNERS, THREADS = 32 * WARPS;
   static constexpr int CRITIC_SHARE = (CRITIC_TILES + WARPS - 1) / WARPS;
   static constexpr int DEPTH = (UNITS + 15) / 16;  // products of sixteen inputs that make up W_rec^T H
@@ -83,7 +84,8 @@ struct Shape {
 
   // Shared memory, in bytes.
   static constexpr int S_HALF = INPUT_DEPTH * 16 * 16, H_HALF = DEPTH * 16 * 16, S_BYTES = 2 * S_HALF, H_BYTES = 2 * H_HALF;
-  static constexpr int AT_S = 0, AT_H = AT_S + TURNS * S_BYTES, AT_OUT = AT_H + (CHAIN ? 2 * H_BYTES : 0);
+  static constexpr int AT_S = 0, AT_H = AT_S + TURNS * S_BYTES, AT_E = AT_H + (CHAIN ? 2 * H_BYTES : 0);
+  static constexpr int AT_OUT = AT_E + (CENTRED_PAIRS ? H_BYTES : 0);
   static constexpr int AT_VALUE = AT_OUT + 2 * UNIT_TILES * 64, AT_ANSWER = AT_VALUE + 2 * CRITIC_TILES * 64;
   static constexpr int AT_SETTINGS = AT_ANSWER + TURNS * 64, AT_MOMENTS = AT_SETTINGS + 128;
   static constexpr int AT_COUNTERS = AT_SETTINGS + 96, COUNTERS = 4;  // in a cluster: of H, two turns; of sums, two

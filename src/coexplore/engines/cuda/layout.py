@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from coexplore.engines.one_layer import centre, multiplexer, numbers, predicts, steps
+from coexplore.engines.one_layer import centre, centres_pairs, multiplexer, numbers, predicts, steps
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Recurrent, Reinforce, Rule, StraightThrough, UnbiasedWeightMax
 from coexplore.run.result import Tensor, Tensors
@@ -41,7 +41,8 @@ SETTINGS = np.dtype(
         ("seed", "u4"),
         *((name, "i4") for name in ("units", "bits", "steps", "rule")),
         *((name, "i4") for name in ("signed_inputs", "signed_rewards", "centre_reward", "tanh_critic")),
-        *((name, "f4", 2) for name in ("coupling", "strength", "rate_hidden", "rate_output", "rate_critic")),
+        *((name, "f4", 2) for name in ("coupling", "strength", "pair_strength")),
+        *((name, "f4", 2) for name in ("rate_hidden", "rate_output", "rate_critic")),
         *((name, "f4") for name in ("decay", "recurrent_rate", "centring_rate")),
     ]
 )
@@ -61,6 +62,7 @@ class Shape:
     signed_chain: bool = False
     own_rate: bool = False  # of W_rec
     centre: str = "none"  # what Algorithm 1 centres its activity by
+    pairs: bool = False  # whether that of pairs too
 
     @property
     def chain(self) -> bool:
@@ -105,7 +107,7 @@ class Shape:
 
     @property
     def shared_without_moments(self) -> int:
-        activity = 2 * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
+        activity = (2 + self.pairs) * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
         states = 8 * 2 * 16 * (-(-self.inputs // 16) * 16)
         return states + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128
 
@@ -136,18 +138,25 @@ def padded(run: Run) -> int:
 
 def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     """The division of the units that is fastest for so many runs; none changes a result."""
-    kind, units, (inputs, signed, signed_chain, own_rate, by) = family(run), padded(run), variant(run)
+    kind, units, (inputs, signed, signed_chain, own_rate, by, pairs) = family(run), padded(run), variant(run)
     tiles, blocks, cluster = _division(kind, units, runs, multiprocessors, by == "predicted")
-    return Shape(kind, units, tiles, blocks, inputs, cluster, signed, signed_chain, own_rate, by)
+    return Shape(kind, units, tiles, blocks, inputs, cluster, signed, signed_chain, own_rate, by, pairs)
 
 
-def variant(run: Run) -> tuple[int, bool, bool, bool, str]:
-    """The inputs, whether the output hears signs, whether the units do, whether W_rec has a rate of its own; and what
-    the activity is centred by."""
+def variant(run: Run) -> tuple[int, bool, bool, bool, str, bool]:
+    """The inputs, whether the output hears signs, whether the units do, whether W_rec has a rate of its own; what the
+    activity is centred by, and whether that of pairs is too."""
     rule = run.rules[0]
     signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
     own_rate = getattr(rule, "recurrent_rate", 1.0) != 1.0
-    return INPUTS[multiplexer(run).bits], run.signals == "signed", signed_chain, own_rate, centre(run)
+    return (
+        INPUTS[multiplexer(run).bits],
+        run.signals == "signed",
+        signed_chain,
+        own_rate,
+        centre(run),
+        centres_pairs(run),
+    )
 
 
 def _division(kind: str, units: int, runs: int, multiprocessors: int, predicts: bool) -> tuple[int, int, int]:
@@ -190,6 +199,7 @@ def _record(run: Run) -> Tensor:
     x["tanh_critic"] = critic is not None and critic.activation == "tanh"
     x["coupling"], x["decay"] = number.coupling, number.trace_decay
     x["recurrent_rate"], x["centring_rate"] = number.recurrent_rate, number.centring_rate
+    x["pair_strength"] = number.pair_strength if centres_pairs(run) else 0.0
     x["strength"] = number.strength if rule.centres_activity or centre(run) != "none" else 0.0
     x["rate_hidden"], x["rate_output"] = number.rate_hidden, number.rate_output
     x["rate_critic"] = number.rate_critic if critic else 0.0  # a critic of zeros that never learns is none

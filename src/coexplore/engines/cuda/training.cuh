@@ -43,7 +43,7 @@ struct Training {
   Single W_out[Z::TILES] = {}, w[Z::CRITIC_SHARE] = {}, b_out, w_0;
 
   // The update under way; arrays are [tile][4] as fragments.cuh says.
-  float c, kappa, progress;
+  float c, kappa, rho, progress;
   float drive[Z::TILES][4], p[Z::TILES][4], hidden[Z::CRITIC_SHARE][4] = {};  // drive is -log2(e) (W^T S + b)
   float expected[Z::CENTRED ? Z::TILES : 1][4];  // E
   u32 H[Z::TILES][2] = {};  // two bits a word, as half-precision numbers; a word for each half of the batch
@@ -65,7 +65,9 @@ struct Training {
   DEVICE void explore(u32 t);
   DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s);
   DEVICE void step(u32 t, u32 s);
+  template <bool AS_IT_IS = false>
   DEVICE void publish(const u32 (&h)[Z::TILES][2]);
+  DEVICE void share_expected();
   DEVICE void keep(u32 s, const u32 (&before)[Z::TILES][2]);
   DEVICE void sent(int n, bool as_signs, float (&x)[4]) const;
   DEVICE void vote(u32 t);
@@ -83,7 +85,9 @@ struct Training {
   using Slice = float[Z::TILES][Z::UNIT_TILES / Z::SLICES][2];
   DEVICE void load_inputs(u32 t, Inputs& s) const;
   DEVICE void learn_prediction(int n, const Prepared& now, const Inputs& s);
-  DEVICE void learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]);
+  static constexpr int CENTRED_TILES = Z::CENTRED_PAIRS ? Z::TILES : 1;
+  DEVICE void expected_rows(const Episodes& episodes, Rows (&rows)[CENTRED_TILES]) const;
+  DEVICE void learn_boltzmann(const Prepared& now, const Episodes& episodes, const Rows (&rows)[Z::TILES]);
   DEVICE void learn_recurrent(const Prepared& now, const Episodes& episodes, Errors& e);
   DEVICE void sum_slice(int slice, const Episodes& episodes, const Errors& last, Errors& e, Slice& g);
   DEVICE void add_outer(int slice, const Errors& e, Slice& g);
