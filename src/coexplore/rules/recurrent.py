@@ -82,10 +82,11 @@ class Recurrent(Rule):
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
         P = expected(self.centring, params, x) if self.own else activity.P
-        form, eta, heard = self.depression, self.depression_strength, sent(activity.H[:-1], self.chain_signals)
+        form, eta = self.depression, self.depression_strength
         e = decay[:, None, None] * (after(form, eta, activity.H[1:]) - kappa * P) * feedback.delta
         forward = outer(before(form, eta, x), e.sum(axis=0))
-        W_rec = c * jnp.einsum("tbj,tbi->ji", before(form, eta, heard), e) / B
+        heard = before(form, eta, sent(activity.H[:-1], self.chain_signals))
+        W_rec = c * jnp.einsum("tbj,tbi->ji", heard, e) / B
         if form == BACKWARDS:
             W_rec = W_rec - eta * W_rec.T
         credit = Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
