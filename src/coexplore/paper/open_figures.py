@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from coexplore.paper.defaults import ALG_1, STEPS, C
+from coexplore.paper.defaults import ALG_1, RULES, STEPS, C
 from coexplore.paper.figure import Figure, Lines, Places
+from coexplore.rules import Backprop
 from coexplore.run import Run, change
 
 ODD, EVEN = (11, 15, 25, 51, 101, 201), (10, 14, 24, 50, 100, 200)  # beside one another
@@ -36,6 +37,14 @@ def _one_by_one() -> Lines:
     return {label: at_steps(run, (10, 11)) for label, run in samplers.items()}
 
 
+def _one_rule() -> Lines:
+    """The paper's five rules, plain backprop, and Algorithm 1 centred by predictions, of units alone and of pairs."""
+    predicted = change(ALG_1, "centring", "predicted")
+    others = {"predicted": predicted, "predicted, ρ = 0.5": change(predicted, "pair_strength", 0.5)}
+    every = {**RULES, "plain backprop": Run(rule=Backprop()), **others}
+    return {label: {0: [run]} for label, run in every.items()}
+
+
 def _map(run: Run) -> Lines:
     return {f"c = {c:g}": at_steps(change(run, "coupling", c), MAP) for c in C[1:]}
 
@@ -49,6 +58,14 @@ def _question(name: str, title: str, kind: str, lines: Lines, beside: tuple[Run,
 OPEN = {
     figure.name: figure
     for figure in (
+        Figure(
+            "one-rule-paper",
+            "Algorithm 1 centred by predictions, at the paper's settings",
+            "curves",
+            _one_rule(),
+            ours=True,
+            question=True,
+        ),
         _question("odd-even", "Algorithm 1: odd and even T", "sweep", _odd_even()),
         _question("figa1-odd", "Figure A1 with odd T beside the paper's", "sweep", _a1()),
         _question("one-by-one", "Algorithm 1: three ways to draw, T = 10 and 11", "bars", _one_by_one()),

@@ -125,6 +125,8 @@ def options(kernel: Kernel) -> tuple[str, ...]:
         "SIGNED_CHAIN": str(shape.signed_chain).lower(),
         "OWN_RATE": str(shape.own_rate).lower(),
         "LAZY": str(shape.lazy).lower(),
+        "CENTRE": shape.centre,
+        "PAIRS": str(shape.pairs).lower(),
         "STREAMED": shape.streamed,
         "THREADS": shape.threads,
         "SHARED": kernel.shared,
