@@ -8,11 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from scipy.stats import chisquare
 from test_claims import made_up
 from test_proofs import coupled_case
 
 from coexplore import Boltzmann, load
+from coexplore.engines import cpu
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.questions import verdicts
@@ -26,7 +28,7 @@ from coexplore.rules.chain import Path as Steps
 from coexplore.run import Run
 
 ROOT = Path(__file__).parents[1]
-TURNS = runpy.run_path(str(ROOT / "docs" / "turns.py"))
+TURNS, MIXING = (runpy.run_path(str(ROOT / "docs" / f"{name}.py")) for name in ("turns", "mixing"))
 SEEDS = {"odd-even": 200, "figa1-odd": 200, "one-by-one": 40, "coupling-steps": 20, "coupling-steps-lazy": 20}
 SETTINGS = {run: count for name, count in reversed(SEEDS.items()) for run in FIGURES[name].settings()}
 
@@ -96,6 +98,49 @@ def test_with_a_symmetric_coupling_the_synchronous_chain_can_be_reversed(seed):
     flow = np.exp(np.asarray(exact.synchronous_limit(params, 1.0, task.s[:1])))[0][:, None] * kernel
     assert np.abs(flow - flow.T).max() < 1e-12
     assert np.abs(np.linalg.eigvals(kernel).imag).max() < 1e-7
+
+
+@pytest.mark.parametrize("sampler", ["synchronous", "lazy"])
+def test_what_is_said_of_mixing_is_said_of_the_matrix_of_the_chain(sampler):
+    """Eight units: the matrix again, factor by factor; its eigenvalues without the symmetry; the laws after 3 and 4."""
+    _, params, _ = coupled_case(2, D=20, N=8, scale=0.7)
+    leaves = [np.asarray(leaf) for leaf in (params.W, params.b, params.W_rec)]
+    kernels = TURNS["transitions"](0.8, params, sampler == "lazy")[: MIXING["INPUTS"]]
+    found = []
+    for x, kernel in zip(MIXING["inputs"](), kernels, strict=True):
+        assert np.allclose(MIXING["matrix"](0.8, sampler, *leaves, x), kernel, atol=1e-6)
+        mine, plain = (
+            np.sort_complex(v) for v in (MIXING["eigenvalues"](0.8, sampler, *leaves, x), np.linalg.eigvals(kernel))
+        )
+        assert np.allclose(mine, plain, atol=1e-5)
+        law = np.exp(np.asarray(exact.independent(params, x[None])))[0]
+        laws = [law @ np.linalg.matrix_power(kernel, T) for T in (3, 4)]
+        real, size = np.sort(plain.real), np.sort(abs(plain))
+        found.append((real[0], real[-2], 1 - size[-2], abs(np.subtract(*laws)).sum() / 2))
+    assert np.allclose(MIXING["measured"](0.8, sampler, 3, *leaves), np.mean(found, axis=0), atol=1e-5)
+
+
+def test_networks_along_the_training_are_those_of_the_whole_training():
+    run = Run(rule=Boltzmann(0.5, 3), hidden=8, episodes=16 * 40)
+    found = MIXING["trained"](run, (16 * 3, 16 * 40))
+    whole = cpu.params(cpu.advance(cpu.start([run]), 40))[0].layers[0]
+    assert np.array_equal(found["W_rec"][1], whole.W_rec)
+    assert not np.array_equal(found["W_rec"][0], whole.W_rec)
+
+
+@pytest.mark.learning
+@pytest.mark.parametrize("setting", [(1.0, "synchronous", 10), (1.0, "synchronous", 11)])
+def test_the_table_of_mixing_is_that_of_the_networks_in_this_repository(setting):
+    kept = load_file(ROOT / "results" / "questions" / "mixing.safetensors")
+    table = (ROOT / "results" / "questions" / "mixing.md").read_text()
+    assert all(f"| {' | '.join(row)} |" in table for row in MIXING["rows"](setting, MIXING["along"](kept, setting)))
+
+
+def test_the_rows_on_mixing_that_the_page_shows_are_those_of_the_table():
+    page, table = ((ROOT / name).read_text() for name in ("docs/open-questions.md", "results/questions/mixing.md"))
+    shown = [line for line in table.splitlines() if "| 400,000 |" in line or "| 4,000,000 |" in line]
+    assert len(shown) == 2 * len(MIXING["SETTINGS"])
+    assert "\n".join([*table.splitlines()[:2], *shown]) in page
 
 
 def level(run, even=-0.2, lazy=0.0, longer=0.0, weak=0.0, strong=-0.3, speed=0.0, dip=0.4, single=0.0):

@@ -34,16 +34,16 @@ def draw(
         page.suptitle(heading(figure), size=12)
         for legend in filter(None, (panel.get_legend() for panel in axes[:-1])):
             legend.remove()  # one will do
-    page.supxlabel(_caption(drawn, missing, evidence), size=8, color="#444444")
+    page.supxlabel(_caption(drawn, missing, evidence, figure.kind != "map"), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     Path(folder).mkdir(parents=True, exist_ok=True)
     plots.save(page, *paths)
     return paths
 
 
-def _caption(found: Found, missing: int, evidence: Evidence) -> str:
+def _caption(found: Found, missing: int, evidence: Evidence, bands: bool) -> str:
     groups = [results for places in found.values() for _, results in places.values()]
-    text = plots.caption(groups)
+    text = plots.caption(groups, bands)
     if evidence.episodes != SCALES["paper"].episodes:
         text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
     return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")

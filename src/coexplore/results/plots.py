@@ -178,7 +178,7 @@ def heat(axes: Any, places: Mapping[str, Mapping[float | int, Summary]], label: 
     for (row, column), mean in np.ndenumerate(means):
         if np.isfinite(mean):
             colour = "white" if mean < 0.6 else "black"
-            axes.text(column, row, f"{mean:.2f}".replace("0.", "."), ha="center", va="center", size=9, color=colour)
+            axes.text(column, row, f"{mean:.2f}".replace("0.", "."), ha="center", va="center", size=11, color=colour)
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
     axes.set_yticks(range(len(places)), list(places))
     axes.set_xlabel(label)
