@@ -29,6 +29,7 @@ from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.centring import LEARNED, Averaging, Expecting, equipped, expected, surprise
 from coexplore.rules.chain import Coupled, Lazy, OneByOne, Synchronous
 from coexplore.rules.laws import AbstractActivity, Law
+from coexplore.rules.layer_reward import REWARDS, passed_down, rewarded
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
 
@@ -67,6 +68,9 @@ class Chains(Law):
     def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
         return self.chain.log_probability(params, d, activity.positive)
 
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
+        return self.chain.log_last(params, d, activity.positive)
+
     @property
     def passes(self) -> int:
         return self.chain.passes
@@ -93,6 +97,11 @@ class Boltzmann(Rule):
     centring_rate: Scalar = number(
         1.0, "learning rate of what centring learns, as a multiple of its layer's", low=0.0, open_low=True
     )
+    layer_reward: str = choice(
+        "global",
+        "what a layer under another learns from: δ, or Weight Max's rewards to it, by what is drawn above",
+        options=REWARDS,
+    )
 
     @property
     def law(self) -> Chains:
@@ -118,9 +127,10 @@ class Boltzmann(Rule):
         return delta - params.m if self.centring == "mean" else delta
 
     def credit(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Any:
+        given, feedback = feedback, rewarded(self.layer_reward, activity.h, feedback)
         credit = self.hebbian(x, activity.h, feedback.delta)
         if self.centring == "mean":
-            return Averaging(credit.W, credit.b, credit.W_rec, m=feedback.delta.mean())
+            return Averaging(credit.W, credit.b, credit.W_rec, m=given.delta.mean())
         if self.centring == "learned":
             return self.less_expected(params, x, credit, feedback.delta)
         if activity.negative is None:
@@ -128,6 +138,9 @@ class Boltzmann(Rule):
         M, kappa = self.chains, self.centring_strength
         means = self.hebbian(jnp.tile(x, (M, 1)), activity.negative.h, jnp.tile(feedback.delta, (M, 1)))
         return jax.tree.map(lambda positive, negative: positive - kappa * negative, credit, means)
+
+    def below(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Feedback:
+        return passed_down(self.law, self.layer_reward, params, activity, feedback)
 
     def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> Coupled:
         """Batch means of c δ H Hᵀ (signed: ½ c δ s sᵀ) off the diagonal, δ x Hᵀ and δ H."""

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.chain import Coupled, Path, Synchronous
+from coexplore.rules.layer_reward import REWARDS, passed_down, rewarded
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
 
@@ -34,6 +35,11 @@ class Recurrent(Rule):
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
     chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
     recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
+    layer_reward: str = choice(
+        "global",
+        "what a layer under another learns from: δ, or Weight Max's rewards to it, by what is drawn above",
+        options=REWARDS,
+    )
 
     @property
     def law(self) -> Synchronous:
@@ -48,7 +54,11 @@ class Recurrent(Rule):
         c, lambda_ = self.coupling, self.trace_decay
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
-        e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * feedback.delta
+        R = rewarded(self.layer_reward, activity.h, feedback).delta
+        e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * R
         forward = outer(x, e.sum(axis=0))
         W_rec = c * jnp.einsum("tbj,tbi->ji", sent(activity.H[:-1], self.chain_signals), e) / B
         return Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
+
+    def below(self, params: Coupled, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Feedback:
+        return passed_down(self.law, self.layer_reward, params, activity, feedback)
