@@ -57,6 +57,9 @@ EVERY_RULE = [
     small(UnbiasedWeightMax(expected=True), N=13, bits=5, signals="signed"),
     small(Boltzmann(steps=2, chain_signals="signed", recurrent_rate=0.3), N=13, bits=5, signals="signed"),
     small(Recurrent(steps=3, chain_signals="signed", recurrent_rate=2.5), N=13, bits=5, signals="signed"),
+    small(Boltzmann(steps=2, centring="half", centring_strength=Linear(1.0, 0.2)), N=11),
+    small(Boltzmann(steps=2, centring="drive", chain_signals="signed"), N=7, bits=2),
+    small(Boltzmann(steps=3, centring="predicted", centring_rate=0.3), N=13, bits=5, signals="signed"),
 ]
 every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=name_of)
 
@@ -76,7 +79,7 @@ def test_the_reference_is_the_algorithm_box(run):
 
 def in_tree(run, flat):
     """The reference's parameters as the network has them."""
-    values = [flat[k] for k in ("W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
+    values = [flat[k] for k in ("W", "b", "W_rec", "U", "u", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
     return jax.tree.unflatten(structure(run), values)
 
 
@@ -137,9 +140,10 @@ EMULATED = [
     small(Boltzmann(steps=2), N=60, bits=4),
     small(Recurrent(coupling=0.5, steps=3, trace_decay=0.7, centring_strength=0.5), N=20, bits=2, critic=None),
     small(Recurrent(steps=1), N=32, critic=Critic("tanh", 30)),
-    *EVERY_RULE[-6:],
+    *EVERY_RULE[-9:],
     small(Reinforce(), N=200, bits=4),
     small(Boltzmann(steps=2), N=150, bits=2),  # a cluster of two blocks
+    small(Boltzmann(steps=2, centring="predicted"), N=150, bits=2),  # the same
     small(Recurrent(steps=2, chain_signals="signed"), N=300, bits=3),  # of six, with moments in global memory
 ]
 

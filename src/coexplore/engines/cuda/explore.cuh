@@ -66,6 +66,7 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
       affine(W[n], s, x);
 #pragma unroll
       for (int k = 0; k < 4; k++) drive[n][k] = fmaf(-LOG2E, x[k], beyond);
+      if (Z::CENTRED) expect_units(n, x, s);
     }
   }
   const bool tanh = settings.tanh_critic;
@@ -86,6 +87,18 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
     for (int k = 0; k < 4; k++) value[k] = hidden[n][k] * w[n].p;
     const float sum = sum_units(value, lane);
     if (!(lane & 4)) partial_value(t)[critic_tile(n) * 16 + episode_of(lane)] = sum;
+  }
+}
+
+// E of a tile whose drive is x; padding is expected to do nothing.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::expect_units(int n, const float (&x)[4], const u32 (&s)[Z::INPUT_DEPTH][4]) {
+  float y[4] = {x[0], x[1], x[2], x[3]};
+  if (Z::PREDICTS) affine(U[Z::PREDICTS ? n : 0], s, y);
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const float E = Z::CENTRE == Centre::half ? 0.5f : reciprocal(1.f + exp2_(-LOG2E * y[k]));
+    expected[Z::CENTRED ? n : 0][k] = real(n) ? E : 0.f;
   }
 }
 

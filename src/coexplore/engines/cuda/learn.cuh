@@ -61,7 +61,8 @@ template <class Z, bool RECORD>
 DEVICE float Training<Z, RECORD>::credit(int n, int k, const Episodes& episodes) const {
   const float signal = episodes.signal[k], q = p[n][k], out = Z::SIGNED_OUT ? 2.f * W_out[n].p : W_out[n].p;
   const bool fired = H[n][k / 2] >> (16 * (k % 2)) & ONE;
-  if (Z::FAMILY == Family::boltzmann) return fired ? signal : 0.f;
+  if (Z::FAMILY == Family::boltzmann)
+    return Z::CENTRED ? signal * fmaf(-kappa, expected[Z::CENTRED ? n : 0][k], fired ? 1.f : 0.f) : (fired ? signal : 0.f);
   if (Z::FAMILY == Family::recurrent || settings.rule == REINFORCE) return signal * fmaf(-kappa, q, fired ? 1.f : 0.f);
   if (settings.rule == STRAIGHT_THROUGH) return signal * episodes.error[k] * out * q * (1.f - q);
   const float E = bounded_exp(episodes.a[k] > 0.f ? out : -out), odds = episodes.odds[k];
@@ -158,20 +159,20 @@ template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::learn_hidden(const Prepared& now, u32 t, const Episodes& episodes,
                                               const Errors& e) {
   Rows rows[Z::TILES];
-  if (Z::FAMILY == Family::boltzmann && Z::SIGNED_REC) {
+  if (Z::FAMILY == Family::boltzmann && (Z::SIGNED_REC || Z::CENTRED)) {
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
       float x[4];
-      sent(n, true, x);
+      sent(n, Z::SIGNED_REC, x);
 #pragma unroll
-      for (int k = 0; k < 4; k++) x[k] *= 0.5f * episodes.signal[k];
+      for (int k = 0; k < 4; k++) x[k] *= Z::SIGNED_REC ? 0.5f * episodes.signal[k] : episodes.signal[k];
       rows[n] = as_rows(x);
     }
     learn_boltzmann(now, rows);
   }
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) rows[n] = as_rows(e[n]);
-  if (Z::FAMILY == Family::boltzmann && !Z::SIGNED_REC) learn_boltzmann(now, rows);
+  if (Z::FAMILY == Family::boltzmann && !Z::SIGNED_REC && !Z::CENTRED) learn_boltzmann(now, rows);
   Inputs s;
   load_inputs(t, s);
 #pragma unroll
@@ -182,7 +183,19 @@ DEVICE void Training<Z, RECORD>::learn_hidden(const Prepared& now, u32 t, const 
 #pragma unroll
     for (int k = 0; k < 4; k++) h[k] *= episodes.delta[k] * episodes.error[k];
     now.adam.step(W_out[n], sum_episodes(h) * (1 / 16.f), now.rate_output);
+    if (Z::PREDICTS) learn_prediction(n, now, s);
   }
+}
+
+// U += alpha x (H - E)^T, whatever the reward.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::learn_prediction(int n, const Prepared& now, const Inputs& s) {
+  const int m = Z::PREDICTS ? n : 0;
+  float x[4];
+  sent(n, false, x);
+#pragma unroll
+  for (int k = 0; k < 4; k++) x[k] -= expected[m][k];
+  climb_inputs(now.adam, U[m], Z::U_PAIRS + n * Z::INPUT_TILES, s, as_rows(x), now.rate_hidden * settings.centring_rate);
 }
 
 // W_rec += alpha c E H^T off the diagonal; where signals are signed, with 2 H - 1 for H and half of E. No branches: they would

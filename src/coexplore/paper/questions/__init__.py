@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.questions import parity
+from coexplore.paper.questions import layers, parity
 from coexplore.paper.verdict import Verdict, judge
 from coexplore.run import Result
 
-CLAIMS = [*parity.CLAIMS]
+CLAIMS = [*layers.CLAIMS, *parity.CLAIMS]
 
 
 def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
