@@ -15,7 +15,8 @@ from test_proofs import coupled_case
 from coexplore import Boltzmann, load
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.questions import CLAIMS, verdicts
+from coexplore.paper.questions import verdicts
+from coexplore.paper.questions.parity import CLAIMS
 from coexplore.paper.tables import table
 from coexplore.paper.verdict import judge
 from coexplore.paper.verdict import table as verdict_table
