@@ -49,8 +49,7 @@ def drawn(kind, task, layers):
     top = exact.activity(None, layers[2], Hs[1][-1], Hs[2])
     given = Feedback(jnp.ones((len(x), 1)), odds(Bernoulli(), layers[2], top), of_output=True)
     below = kind.below(layers[1], Hs[0][-1], second, given)
-    share = 2 * (first.h * below.above.slope(first.h)).sum(axis=1)
-    return all_, np.asarray(share)
+    return all_, np.asarray(rewarded(kind.layer_reward, first.h, below).delta[:, 0])
 
 
 def mean_given(all_, values):
