@@ -4,6 +4,8 @@ Nothing here is shared with the package. An update is replayed from the draws th
 and the engine's own bits, which settle a draw only where the uniform is within 1e-6 of the probability.
 """
 
+import itertools
+
 import numpy as np
 
 TIE = 1e-6
@@ -182,6 +184,50 @@ def with_mean(box, params, s, drawn, coin, c, T, signals, depression, kappa):
     return h, eligibility | {"m": np.ones(())}
 
 
+# A reward for each layer: Weight Max's to all of its units, one draw of the layer above after another ----------------
+
+
+def surprises(rule, layer, x, drawn):
+    """(a − p) of every draw of a layer, unit by unit: [draws, N]. Of a lazy unit what it says of its input."""
+    N, c = len(layer["b"]), rule.get("coupling", 0.0)
+    d = np.array([layer["W"][:, i] @ x + layer["b"][i] for i in range(N)])
+    if "bits" in drawn:
+        h, found = drawn["h_0"].copy(), [drawn["h_0"] - sigma(d)]
+        for unit, bits in zip(drawn["unit"], drawn["bits"], strict=True):
+            found.append(np.zeros(N))
+            for i, bit in zip(unit, bits, strict=True):
+                found[-1][i] += bit - sigma(c * (layer["W_rec"][:, i] @ sent(h, rule["chain_signals"])) + d[i])
+                h[i] = bit
+        return found
+    H = drawn["H"] if "H" in drawn else drawn["h"][None]
+    found = [H[0] - sigma(d)]
+    for before, h in itertools.pairwise(H):
+        p = sigma(c * (layer["W_rec"].T @ sent(before, rule["chain_signals"])) + d)
+        e = h - p
+        if rule.get("sampler") == "lazy":
+            chance = np.where(h == 1, p, 1 - p)
+            e = e * np.where(h == before, chance / (chance + 1), 1)
+        found.append(e)
+    return found
+
+
+def layer_rewards(rules, layers, inputs, hs, drawn, step):
+    """R of each hidden layer for δ = 1, from the last one down; δ itself where a layer has none of its own."""
+    R, L = [1.0] * len(hs), len(hs) - 1
+    for k in reversed(range(L - 1)):
+        if rules[k].get("layer_reward", "global") == "global":
+            continue
+        errors = surprises(rules[k + 1], layers[k + 1], inputs[k + 1], drawn[k + 1])
+        errors = errors[-1:] if rules[k + 1].get("layer_reward") == "last" else errors
+        total = 0.0
+        for i, bit in enumerate(hs[k]):
+            for e in errors:
+                for j, error in enumerate(e):
+                    total += 2 * bit * step * layers[k + 1]["W"][i, j] * error * R[k + 1]
+        R[k] = total
+    return R
+
+
 # Rules that need the layer above: eligibilities of all hidden layers, from what the whole network drew; `step` is how
 # much what a unit sends differs between 0 and 1: 2 where signals are signed -------------------------------------------
 
@@ -348,7 +394,7 @@ def gradient(run, numbers, params, draws, coin):
     total, B = None, len(draws["s"])
     for e in range(B):
         s = np.asarray(draws["s"][e], float)
-        x, hs, inputs, eligibilities = s, [], [s], []
+        x, hs, inputs, eligibilities, each = s, [], [s], [], []
         for rule, layer, drawn in zip(rules, params["layers"], draws["layers"], strict=True):
             mine = {name: value[e] for name, value in drawn.items() if name != "negative"}
             if "negative" in drawn:
@@ -356,6 +402,7 @@ def gradient(run, numbers, params, draws, coin):
                 mine["negative"] = [{k: v[m * B + e] for k, v in drawn["negative"].items()} for m in range(chains)]
             h, eligibility = layer_of(rule, rule)(layer, x, mine, coin)
             eligibilities.append(eligibility)
+            each.append(mine)
             hs.append(h)
             x = h if rule["name"] in ("backprop", "map-prop") else sent(h, sending)
             inputs.append(x)
@@ -374,10 +421,11 @@ def gradient(run, numbers, params, draws, coin):
         signals = [r if rule["centring"] in ("none", "activity") else delta for rule in rules]
         for i, (rule, layer) in enumerate(zip(rules, params["layers"], strict=True)):
             signals[i] -= layer["m"] if rule["centring"] == "mean" else 0.0
+        shares = layer_rewards(rules, params["layers"], inputs, hs, each, 2 if sending == "signed" else 1)
         own = [z.pop("own", {}) for z in eligibilities]
         mine = [
-            scaled(z, signal / B) | scaled(by_itself, 1 / B)
-            for z, signal, by_itself in zip(eligibilities, signals, own, strict=True)
+            scaled(z, signal * share / B) | scaled(by_itself, 1 / B) | scaled({"m": signal} if "m" in z else {}, 1 / B)
+            for z, signal, share, by_itself in zip(eligibilities, signals, shares, own, strict=True)
         ]
         mine.append(None if critic_gradient is None else scaled(critic_gradient, delta / B))
         total = mine if total is None else [added(a, b) for a, b in zip(total, mine, strict=True)]

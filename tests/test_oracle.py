@@ -97,6 +97,34 @@ ONE_UPDATE = {
     "recurrent post before pre": small(
         Recurrent(steps=3, depression="post-before-pre", depression_strength=0.4), N=(5, 4)
     ),
+    "boltzmann, a reward per layer, last": small(Boltzmann(steps=3, layer_reward="last"), N=(6, 5, 4)),
+    "boltzmann, a reward per layer, path": small(Boltzmann(steps=3, layer_reward="path"), N=(6, 5, 4)),
+    "boltzmann, a reward per layer, lazy": small(Boltzmann(steps=3, sampler="lazy", layer_reward="path"), N=(5, 4)),
+    "boltzmann, a reward per layer, lazy, last, signed": small(
+        Boltzmann(steps=2, sampler="lazy", layer_reward="last", chain_signals="signed"), N=(5, 4), signals="signed"
+    ),
+    "boltzmann, a reward per layer, one-by-one": small(
+        Boltzmann(steps=2, sampler="one-by-one", layer_reward="path"), N=(4, 5), batch=5
+    ),
+    "boltzmann, a reward per layer, one-by-one, last": small(
+        Boltzmann(steps=2, sampler="one-by-one", layer_reward="last"), N=(4, 5), batch=5
+    ),
+    "boltzmann, a reward per layer, negative phase": small(
+        Boltzmann(steps=2, centring="both", layer_reward="last"), N=(5, 4), signals="signed"
+    ),
+    "boltzmann, a reward per layer, mean": small(Boltzmann(steps=2, centring="mean", layer_reward="last"), N=(5, 4)),
+    "boltzmann, a reward per layer, learned": small(
+        Boltzmann(steps=2, centring="learned", layer_reward="path"), N=(5, 4)
+    ),
+    "recurrent, a reward per layer, last": small(Recurrent(layer_reward="last"), N=(6, 5, 4, 3), signals="signed"),
+    "recurrent, a reward per layer, path": small(
+        Recurrent(steps=3, layer_reward="path", chain_signals="signed"), N=(6, 5, 4)
+    ),
+    "a reward per layer, one of them": small(
+        (Recurrent(layer_reward="last"), Boltzmann(steps=2), Recurrent(layer_reward="path")), N=(6, 5, 4)
+    ),
+    "a reward per layer under reinforce": small((Boltzmann(steps=2, layer_reward="path"), Reinforce()), N=(6, 5)),
+    "a reward per layer, one layer": small(Boltzmann(steps=2, layer_reward="last")),
     **{f"boltzmann {how}": small(Boltzmann(steps=2, centring=how), N=(5, 4)) for how in ESTIMATED},
     "boltzmann predicted, pairs too": small(
         Boltzmann(steps=2, centring="predicted", centring_strength=0.7, pair_strength=0.4, centring_rate=2.0), N=5

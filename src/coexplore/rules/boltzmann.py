@@ -31,6 +31,7 @@ from coexplore.rules.centring import LEARNED, OWN, beside, equipped, expected, s
 from coexplore.rules.chain import Coupled, Lazy, OneByOne, Synchronous
 from coexplore.rules.depression import ALONE, FORMS, after, alone, before
 from coexplore.rules.laws import AbstractActivity, Law
+from coexplore.rules.layer_reward import REWARDS, passed_down, rewarded
 from coexplore.settings import Scalar, choice, count, number, refusal
 from coexplore.units import SIGNALS, outer, sent
 
@@ -69,6 +70,9 @@ class Chains(Law):
     def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
         return self.chain.log_probability(params, d, activity.positive)
 
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
+        return self.chain.log_last(params, d, activity.positive)
+
     @property
     def passes(self) -> int:
         return self.chain.passes
@@ -100,6 +104,11 @@ class Boltzmann(Rule):
     )
     depression: str = choice("none", "what is depressed, besides what is potentiated", options=(*FORMS, ALONE))
     depression_strength: Scalar = number(1.0, "η, how much it is depressed", low=0.0, schedule=True)
+    layer_reward: str = choice(
+        "global",
+        "what a layer under another learns from: δ, or Weight Max's rewards to it, by what is drawn above",
+        options=REWARDS,
+    )
 
     def __check_init__(self) -> None:
         if self.depression == ALONE and (self.chain_signals == "signed" or self.centring == "learned"):
@@ -129,9 +138,10 @@ class Boltzmann(Rule):
         return delta - params.m if self.centring == "mean" else delta
 
     def credit(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Any:
+        given, feedback = feedback, rewarded(self.layer_reward, activity.h, feedback)
         credit = self.hebbian(x, activity.h, feedback.delta)
         if self.centring == "mean":
-            return dataclasses.replace(beside(params, credit), m=feedback.delta.mean())
+            return dataclasses.replace(beside(params, credit), m=given.delta.mean())
         if self.centring in LEARNED:
             return beside(params, self.less_expected(params, x, credit, feedback.delta))
         if activity.negative is None:
@@ -139,6 +149,9 @@ class Boltzmann(Rule):
         M, kappa = self.chains, self.centring_strength
         means = self.hebbian(jnp.tile(x, (M, 1)), activity.negative.h, jnp.tile(feedback.delta, (M, 1)))
         return jax.tree.map(lambda positive, negative: positive - kappa * negative, credit, means)
+
+    def below(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Feedback:
+        return passed_down(self.law, self.layer_reward, params, activity, feedback)
 
     def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> Coupled:
         """Batch means of c δ H Hᵀ (signed: ½ c δ s sᵀ) off the diagonal, δ x Hᵀ and δ H; less what is depressed."""

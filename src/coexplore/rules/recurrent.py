@@ -23,6 +23,7 @@ from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.centring import OWN, beside, equipped, expected, surprise
 from coexplore.rules.chain import Coupled, Path, Synchronous
 from coexplore.rules.depression import BACKWARDS, FORMS, after, before
+from coexplore.rules.layer_reward import REWARDS, passed_down, rewarded
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
 
@@ -51,6 +52,11 @@ class Recurrent(Rule):
     recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
     depression: str = choice("none", "what is depressed, besides what is potentiated", options=(*FORMS, BACKWARDS))
     depression_strength: Scalar = number(1.0, "η, how much it is depressed", low=0.0, schedule=True)
+    layer_reward: str = choice(
+        "global",
+        "what a layer under another learns from: δ, or Weight Max's rewards to it, by what is drawn above",
+        options=REWARDS,
+    )
 
     @property
     def law(self) -> Synchronous:
@@ -81,9 +87,10 @@ class Recurrent(Rule):
         c, lambda_ = self.coupling, self.trace_decay
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
+        R = rewarded(self.layer_reward, activity.h, feedback).delta
         P = expected(self.centring, params, x) if self.own else activity.P
         form, eta = self.depression, self.depression_strength
-        e = decay[:, None, None] * (after(form, eta, activity.H[1:]) - kappa * P) * feedback.delta
+        e = decay[:, None, None] * (after(form, eta, activity.H[1:]) - kappa * P) * R
         forward = outer(before(form, eta, x), e.sum(axis=0))
         heard = before(form, eta, sent(activity.H[:-1], self.chain_signals))
         W_rec = c * jnp.einsum("tbj,tbi->ji", heard, e) / B
@@ -91,3 +98,6 @@ class Recurrent(Rule):
             W_rec = W_rec - eta * W_rec.T
         credit = Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
         return beside(params, credit) if self.own else credit
+
+    def below(self, params: Any, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Feedback:
+        return passed_down(self.law, self.layer_reward, params, activity, feedback)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.questions import centre, depression, parity
+from coexplore.paper.questions import centre, depression, layers, parity
 from coexplore.paper.verdict import Verdict, judge
 from coexplore.run import Result
 
-CLAIMS = [*centre.CLAIMS, *depression.CLAIMS, *parity.CLAIMS]
+CLAIMS = [*centre.CLAIMS, *layers.CLAIMS, *depression.CLAIMS, *parity.CLAIMS]
 
 
 def verdicts(results: Sequence[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
