@@ -17,6 +17,7 @@ errors above 0 is not given: None.
 W_rec of Algorithm 1 is symmetric with nothing on its diagonal, and so is that part of ∇.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -29,8 +30,8 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Network, Params
-from coexplore.rules import Boltzmann, Rule
-from coexplore.rules.laws import Bernoulli, Law
+from coexplore.rules import Boltzmann, Recurrent, Rule
+from coexplore.rules.laws import Law
 from coexplore.run import Run
 from coexplore.tasks.base import Task
 from coexplore.units import drive
@@ -115,7 +116,9 @@ def exact_block(run: Run, params: Params, key: Key[Array, ""], episodes: int = E
 
 def path_law(rule: Rule) -> Law:
     """How the layer draws; at c = 0 the end of a chain does not depend on the rest, which would only add noise."""
-    return Bernoulli() if getattr(rule, "coupling", None) == 0 else rule.law
+    if isinstance(rule, Boltzmann | Recurrent) and rule.coupling == 0:
+        rule = dataclasses.replace(rule, steps=1)
+    return rule.law
 
 
 def paired(gradient: Any) -> Any:
