@@ -117,15 +117,16 @@ def test_the_score_of_the_last_draw_in_place_of_the_whole_path_would_be_seen(mon
 
 
 def test_noise_that_is_counted_as_signal_would_be_seen():
-    """Of 16 blocks of two batches each: the square of the mean, and the mean of products of different blocks."""
+    """Sixteen blocks of one batch each, a hundred times: the square of the mean, and the mean of products of blocks."""
     run, params = small(RULES["recurrent"])
-    right, keys = exactly(run, params, ("W", "b"))["snr"], jax.random.split(jax.random.key(0), 16)
-    few = [gradients.own_block(run, params, key, 2) for key in keys]
-    found = gradients.gram([m for m, _ in few], [q for _, q in few], [m for m, _ in few], ("W", "b"))
-    naive = found.own.mean() / (found.square.mean() - found.own.mean())
-    careful, se = gradients.statistics(found)["snr"]
-    assert abs(careful - right) < 4 * se < 0.06
-    assert naive - right > 0.02
+    blocks = [gradients.own_block(run, params, jax.random.key(i), 1)[0] for i in range(1600)]
+    g = np.array([gradients._flat(block, ("W", "b")) for block in blocks])
+    products = [each @ each.T for each in g.reshape(100, 16, -1)]
+    signal = np.sum(gradients._flat(known(run, params)[0], ("W", "b")) ** 2)
+    careful, naive = [gradients._squared(each, np.arange(16)) for each in products], [each.mean() for each in products]
+    se = np.std(careful) / 10
+    assert abs(np.mean(careful) - signal) < 4 * se
+    assert np.mean(naive) - signal > 10 * se
 
 
 def last_draw(law, params, d, path):

@@ -30,7 +30,6 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
     kept = unmixed(results)
     whole, unsound = _sorted_out(kept)
     measured, unread = _measured(store)
-    problems = [*problems, *unsound, *unread]
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
     drawn = figures(whole, settings, judged)
@@ -38,7 +37,7 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
         "about": {
             **about(whole),
             "store": text(store),
-            "problems": [text(line) for line in problems],
+            "problems": [text(line) for line in (*problems, *unsound, *unread)],
             "judged": judged,
             "left_out": len(results) - len(kept),
         },
