@@ -35,15 +35,16 @@ def sent(h, signals):
 # One episode of one layer: what it sends up, and its eligibility (the update's direction for a signal of 1) -----------
 
 
-def reinforce(params, s, drawn, coin, kappa):
-    """Independent units; κ p is subtracted from the activity."""
+def reinforce(params, s, drawn, coin, kappa, predicted=False):
+    """Independent units; κ p is subtracted from the activity, or κ times what units predict."""
     N = len(params["b"])
     h, z = np.zeros(N), np.zeros(N)
     for i in range(N):
         p = sigma(params["W"][:, i] @ s + params["b"][i])
         h[i] = coin(p, drawn["u"][0, i], drawn["h"][i])
-        z[i] = h[i] - kappa * p
-    return h, {"W": np.outer(s, z), "b": z}
+        z[i] = h[i] - kappa * (estimate("predicted", params, s, i) if predicted else p)
+    own = own_lesson("predicted", s, h, (h - z) / kappa) if predicted else {}
+    return h, {"W": np.outer(s, z), "b": z} | own
 
 
 def algorithm_1(params, s, drawn, coin, c, T, signals, lazy=False):
@@ -91,21 +92,24 @@ def hebbian(h, s, c, signals):
     return {"W_rec": W_rec, "W": np.outer(s, h), "b": h.copy()}
 
 
-def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals):
+def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals, predicted):
     """Algorithm 2, with its eligibility traces."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
     h = np.array([coin(sigma(W[:, i] @ s + b[i]), drawn["u"][0, i], drawn["H"][0, i]) for i in range(N)])
     z_rec, z = np.zeros((N, N)), np.zeros(N)
+    E = [estimate("predicted", params, s, i) if predicted else None for i in range(N)]
     for t in range(1, T + 1):
         new = np.zeros(N)
         for i in range(N):
             p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
             new[i] = coin(p, drawn["u"][t, i], drawn["H"][t, i])
-            z_rec[:, i] = lambda_ * z_rec[:, i] + (new[i] - kappa * p) * sent(h, signals)
-            z[i] = lambda_ * z[i] + (new[i] - kappa * p)
+            less = kappa * (E[i] if predicted else p)
+            z_rec[:, i] = lambda_ * z_rec[:, i] + (new[i] - less) * sent(h, signals)
+            z[i] = lambda_ * z[i] + (new[i] - less)
         h = new
-    return h, {"W_rec": c * z_rec, "W": np.outer(s, z), "b": z}
+    own = own_lesson("predicted", s, h, np.array(E)) if predicted else {}
+    return h, {"W_rec": c * z_rec, "W": np.outer(s, z), "b": z} | own
 
 
 def negative_phase(box, params, s, drawn, coin, c, T, signals, kappa):
@@ -134,6 +138,30 @@ def learned(box, params, s, drawn, coin, c, T, signals, kappa):
                 eligibility["W_rec"][j, i] -= kappa * c * (0.5 if signed else 1.0) * (expected + params["Q"][j, i])
                 Q[j, i] = pair - expected - params["Q"][j, i]
     return h, eligibility | {"own": {"U": np.outer(s, h - E), "u": h - E, "Q": Q}}
+
+
+def estimate(centring, params, s, i):
+    """What unit i is said to do when x = s."""
+    x = {"half": 0.0, "drive": params["W"][:, i] @ s + params["b"][i]}.get(centring, 0.0)
+    if centring == "usual":
+        x = params["u"][i]
+    if centring == "predicted":
+        x = params["U"][:, i] @ s + params["u"][i]
+    return sigma(x)
+
+
+def own_lesson(centring, s, h, E):
+    directions = {"U": np.outer(s, h - E), "u": h - E}
+    return {"own": {name: directions[name] for name in {"usual": "u", "predicted": "Uu"}.get(centring, "")}}
+
+
+def estimated(box, params, s, drawn, coin, c, T, signals, kappa, rho, centring):
+    """Algorithm 1 less an estimate of what each unit does."""
+    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    E = np.array([estimate(centring, params, s, i) for i in range(len(h))])
+    mean = hebbian(E, s, c, signals)
+    eligibility = {name: z - (rho if name == "W_rec" else kappa) * mean[name] for name, z in eligibility.items()}
+    return h, eligibility | own_lesson(centring, s, h, E)
 
 
 def with_mean(box, params, s, drawn, coin, c, T, signals, kappa):
@@ -274,22 +302,25 @@ def critic_value(critic, s, activation):
 
 def layer_of(rule, numbers):
     """The function of one layer's episode for a rule's description, its numbers as they stand at this update."""
-    kappa = numbers.get("centring_strength", 1.0) if rule["centring"] in ("activity", "both") else 0.0
+    predicted = rule["centring"] == "predicted"
+    kappa = numbers.get("centring_strength", 1.0) if rule["centring"] in ("activity", "both", "predicted") else 0.0
     if rule["name"] == "backprop":
         f = ACTIVATIONS[rule["activation"]][0]
         return lambda layer, s, drawn, coin: (f(layer["W"].T @ s + layer["b"]), None)
     if rule["name"] == "reinforce" or rule["name"] in BACKWARD:
-        return lambda *a: reinforce(*a, kappa=kappa)
+        return lambda *a: reinforce(*a, kappa=kappa, predicted=predicted)
     if rule["name"] == "map-prop":
         return lambda layer, s, drawn, coin: (
             softplus(layer["W"].T @ s + layer["b"]) + np.sqrt(rule["variance"]) * drawn["u"][0],
             None,
         )
     if rule["name"] == "recurrent":
-        given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"]]
+        given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"], predicted]
         return lambda *a: algorithm_2(*a, *given)
     box = {"synchronous": algorithm_1, "lazy": algorithm_1_lazy, "one-by-one": algorithm_1_one_by_one}[rule["sampler"]]
     given = [numbers["coupling"], rule["steps"], rule["chain_signals"], numbers["centring_strength"]]
+    if rule["centring"] in ("half", "drive", "usual", "predicted"):
+        return lambda *a: estimated(box, *a, *given, numbers["pair_strength"], rule["centring"])
     centred = {"mean": with_mean, "learned": learned}.get(rule["centring"], negative_phase)
     return lambda *a: centred(box, *a, *given)
 

@@ -22,6 +22,7 @@ from coexplore import (
 )
 from coexplore.engines import xla
 from coexplore.engines.program import program, stack
+from coexplore.rules.centring import ESTIMATED
 from coexplore.run import bins
 
 ONE_UPDATE = {
@@ -71,6 +72,15 @@ ONE_UPDATE = {
     "boltzmann learned, signed, at a rate of its own": small(
         Boltzmann(steps=2, centring="learned", chain_signals="signed", centring_strength=0.5, centring_rate=3.0), N=4
     ),
+    **{f"boltzmann {how}": small(Boltzmann(steps=2, centring=how), N=(5, 4)) for how in ESTIMATED},
+    "boltzmann predicted, pairs too": small(
+        Boltzmann(steps=2, centring="predicted", centring_strength=0.7, pair_strength=0.4, centring_rate=2.0), N=5
+    ),
+    "boltzmann half, pairs too, signed": small(
+        Boltzmann(steps=2, centring="half", pair_strength=1.0, chain_signals="signed"), N=5, signals="signed"
+    ),
+    "reinforce predicted": small(Reinforce("predicted", centring_strength=0.6), N=(5, 4)),
+    "recurrent predicted": small(Recurrent(centring="predicted", steps=3, centring_strength=0.6), N=(5, 4)),
     "ste": small(StraightThrough(), N=64, bits=4),
     "ste two layers": small(StraightThrough(), N=(7, 5)),
     "ste three layers": small(tuple(map(StraightThrough, ("sigmoid", "identity", "sigmoid"))), N=(6, 5, 4)),

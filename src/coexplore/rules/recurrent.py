@@ -7,20 +7,29 @@
     b     ← b     + α   (R − V) Σₜ e₍ₜ₎                      (eq:rn6)
 
 The sums are the eligibility traces z_rec and z of the algorithm box, written out. The first draw H₍₀₎
-gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless `centring_strength` says else.
+gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless `centring_strength` says else. With
+`centring` predicted, E = σ(Uᵀx + u), which the layer learns (centring.py), takes the place of P₍ₜ₎.
 Where the units hear 2H − 1 of each other (`chain_signals`) that stands for H₍ₜ₋₁₎ in ΔW_rec. Adam cancels any factor of
 ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
+from coexplore.rules.centring import OWN, beside, equipped, expected, surprise
 from coexplore.rules.chain import Coupled, Path, Synchronous
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
+
+
+class Predicted(Synchronous):
+    """The chain of units that also learn to predict themselves."""
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Any:
+        return equipped("predicted", super().init(D, N, key))
 
 
 class Recurrent(Rule):
@@ -30,25 +39,47 @@ class Recurrent(Rule):
     coupling: Scalar = number(0.25, "c, strength of the recurrent connections", low=0.0, schedule=True)
     steps: int = count(2, "T, recurrent steps", low=1)
     trace_decay: Scalar = number(0.25, "λ, decay of the eligibility trace", low=0.0, high=1.0)
-    centring: str = choice("both", "what is centred: the activity, the reward, both or none", options=CENTRINGS)
+    centring: str = choice(
+        "both",
+        "what is centred: the activity, the reward, both or none; predicted: both, E being learned",
+        options=(*CENTRINGS, "predicted"),
+    )
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
     chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
     recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
 
     @property
     def law(self) -> Synchronous:
-        return Synchronous(self.coupling, self.steps, self.chain_signals)
+        law = Predicted if self.centring == "predicted" else Synchronous
+        return law(self.coupling, self.steps, self.chain_signals)
 
     @property
     def paces(self) -> dict[str, Scalar]:
         return {"W_rec": self.recurrent_rate}
 
-    def credit(self, params: Coupled, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Coupled:
+    @property
+    def centres_reward(self) -> bool:
+        return self.centring in ("reward", "both", "predicted")
+
+    @property
+    def centres_activity(self) -> bool:
+        return self.centring in ("activity", "both", "predicted")
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        return OWN.get(self.centring, ())
+
+    def lesson(self, params: Any, x: Float[Array, "B D"], activity: Path) -> dict[str, Any]:
+        return surprise(self.centring, params, x, activity.h) if self.own else {}
+
+    def credit(self, params: Any, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Coupled:
         T, B, _ = activity.P.shape
         c, lambda_ = self.coupling, self.trace_decay
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
-        e = decay[:, None, None] * (activity.H[1:] - kappa * activity.P) * feedback.delta
+        P = expected(self.centring, params, x) if self.own else activity.P
+        e = decay[:, None, None] * (activity.H[1:] - kappa * P) * feedback.delta
         forward = outer(x, e.sum(axis=0))
         W_rec = c * jnp.einsum("tbj,tbi->ji", sent(activity.H[:-1], self.chain_signals), e) / B
-        return Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
+        credit = Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
+        return beside(params, credit) if self.own else credit

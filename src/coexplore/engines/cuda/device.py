@@ -124,6 +124,8 @@ def options(kernel: Kernel) -> tuple[str, ...]:
         "SIGNED": str(shape.signed).lower(),
         "SIGNED_CHAIN": str(shape.signed_chain).lower(),
         "OWN_RATE": str(shape.own_rate).lower(),
+        "CENTRE": shape.centre,
+        "PAIRS": str(shape.pairs).lower(),
         "STREAMED": shape.streamed,
         "THREADS": shape.threads,
         "SHARED": kernel.shared,

@@ -66,6 +66,7 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
       affine(W[n], s, x);
 #pragma unroll
       for (int k = 0; k < 4; k++) drive[n][k] = fmaf(-LOG2E, x[k], beyond);
+      if (Z::CENTRED) expect_units(n, x, s);
     }
   }
   const bool tanh = settings.tanh_critic;
@@ -86,6 +87,18 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
     for (int k = 0; k < 4; k++) value[k] = hidden[n][k] * w[n].p;
     const float sum = sum_units(value, lane);
     if (!(lane & 4)) partial_value(t)[critic_tile(n) * 16 + episode_of(lane)] = sum;
+  }
+}
+
+// E of a tile whose drive is x; padding is expected to do nothing.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::expect_units(int n, const float (&x)[4], const u32 (&s)[Z::INPUT_DEPTH][4]) {
+  float y[4] = {x[0], x[1], x[2], x[3]};
+  if (Z::PREDICTS) affine(U[Z::PREDICTS ? n : 0], s, y);
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const float E = Z::CENTRE == Centre::half ? 0.5f : reciprocal(1.f + exp2_(-LOG2E * y[k]));
+    expected[Z::CENTRED ? n : 0][k] = real(n) ? E : 0.f;
   }
 }
 
@@ -141,6 +154,7 @@ DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
 // Writes what the chain hears of this warp's units where the next step, or the gradient, reads it: in every block of the run.
 // The buffer it takes was last read before the last barrier; the next barrier makes it readable.
 template <class Z, bool RECORD>
+template <bool AS_IT_IS>
 DEVICE void Training<Z, RECORD>::publish(const u32 (&h)[Z::TILES][2]) {
   turn ^= 1;
   const u32 at = base + Z::AT_H + turn * Z::H_BYTES + (tile(0) * TILE + row) * ROW_BYTES + column * 4;
@@ -154,12 +168,33 @@ DEVICE void Training<Z, RECORD>::publish(const u32 (&h)[Z::TILES][2]) {
     for (int n = 0; n < Z::TILES; n++)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        const u32 word = Z::SIGNED_REC ? (real(n) ? signs(h[n][half]) : 0u) : h[n][half];
+        const u32 word = Z::SIGNED_REC && !AS_IT_IS ? (real(n) ? signs(h[n][half]) : 0u) : h[n][half];
         const u32 there = to + half * Z::H_HALF + n * TILE * ROW_BYTES;
         if (Z::CLUSTER > 1) send(there, word, on);
         else store_shared(there, word);
       }
   }
+}
+
+// E (2 E - 1 where the chain hears signs) of all units, in half precision, where the gradient of the pairs reads it. It comes by
+// the way of H, whose buffer is free before the chain and again after everybody has made a copy.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::share_expected() {
+  u32 words[Z::TILES][2];
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) {
+    const float (&E)[4] = expected[Z::CENTRED ? n : 0];
+    const float sign = real(n) ? 1.f : 0.f;
+    float x[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) x[k] = Z::SIGNED_REC ? fmaf(2.f, E[k], -sign) : E[k];
+    words[n][0] = pack(x[0], x[1]), words[n][1] = pack(x[2], x[3]);
+  }
+  publish<true>(words);
+  hear();
+  const u32 *const from = (const u32*)(memory + Z::AT_H + turn * Z::H_BYTES);
+  u32* const to = (u32*)(memory + Z::AT_E);
+  for (u32 i = thread_index(); i < Z::H_BYTES / 4; i += Z::THREADS) to[i] = from[i];
 }
 
 // Algorithm 2 needs, once the reward is known, p_(s) and H_(s) and H_(s-1) of every step. A thread keeps its own share in
@@ -185,6 +220,7 @@ DEVICE void Training<Z, RECORD>::explore(u32 t) {
   for (int n = 0; n < Z::TILES; n++)
     if (owner) draw(n, drive[n], random_words(tile(n) * 32 + lane, t, seed, 0), 0);
   if (!Z::CHAIN) return;
+  if (Z::CENTRED_PAIRS) share_expected();
   publish(H);
 #pragma unroll 1
   for (u32 s = 1; s <= steps; s++) {
