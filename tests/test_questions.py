@@ -15,7 +15,8 @@ from test_proofs import coupled_case
 from coexplore import Boltzmann, load
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.questions import CLAIMS, verdicts
+from coexplore.paper.questions import verdicts as every_verdict
+from coexplore.paper.questions.parity import CLAIMS
 from coexplore.paper.tables import table
 from coexplore.paper.verdict import judge
 from coexplore.paper.verdict import table as verdict_table
@@ -105,6 +106,10 @@ def level(run, even=-0.1, lazy=0.0, longer=0.0):
 
 def world(seeds=range(3000, 3200), **effects):
     return [one for run in SETTINGS for one in made_up(run, (0.5, level(run, **effects), 0.0), 0.02, seeds)]
+
+
+def verdicts(results):
+    return [one for one in every_verdict(results) if one.figure == "odd-even"]
 
 
 def words(results):

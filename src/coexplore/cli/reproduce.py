@@ -57,8 +57,7 @@ def reproduce_command(words: list[str]) -> int:
         return 130
     _draw(figures, results, scale.episodes, out)
     every = [*verdicts(results, scale.episodes), *questions.verdicts(results, scale.episodes, measured)]
-    judged = [verdict for verdict in every if verdict.figure in figures]
-    judged += searches.show(out)
+    judged = [*(verdict for verdict in every if verdict.figure in figures), *searches.show(out)]
     _write(judged, names, out)
     _print(judged)
     _tell([*([done] if done else []), *searches.done])
