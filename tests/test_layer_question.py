@@ -8,8 +8,8 @@ import numpy as np
 from coexplore import Result
 from coexplore.cli.list import list_command
 from coexplore.cli.reproduce import reproduce_command
-from coexplore.paper import open_tunings
 from coexplore.paper.figure import SCALES, Scale
+from coexplore.paper.open_tunings import layers
 from coexplore.paper.open_tunings.layers import OWN, layer_places
 from coexplore.paper.spaces import rate_of
 from coexplore.paper.tuned import Comparison
@@ -81,7 +81,7 @@ def test_all_of_it_is_searched_drawn_and_judged_small(monkeypatch, tmp_path, cap
     small = dataclasses.replace(TUNING, places=lambda episodes, _: layer_places(episodes, size, (2,), 3), part=2)
     monkeypatch.setitem(TUNINGS, "layer-rewards", small)
     monkeypatch.setitem(SCALES, "quick", Scale(320, 2))
-    monkeypatch.setattr(open_tunings, "COUPLINGS", (0.25,))
+    monkeypatch.setattr(layers, "COUPLINGS", (0.25,))
     words = ["layer-rewards", "--scale", "quick", "--store", str(tmp_path / "runs"), "--out", str(tmp_path / "figures")]
     assert reproduce_command(words) == 0
     told = (tmp_path / "figures" / "layer-rewards.md").read_text()

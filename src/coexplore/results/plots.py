@@ -64,10 +64,11 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
     return figure
 
 
-def panels(count: int, width: float = 8.0) -> tuple[Figure, list[Any]]:
+def panels(count: int, width: float = 8.0, alike: bool = True) -> tuple[Figure, list[Any]]:
+    """Beside one another, with one axis of reward if they are alike."""
     with mpl.rc_context(LOOK):
         figure = Picture(figsize=(width if count == 1 else 6.4 * count, 4.8), layout="constrained")
-        axes = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+        axes = figure.subplots(1, count, squeeze=False, sharey=alike)[0]
     for panel in axes:
         panel.grid(alpha=0.25)
         panel.set_axisbelow(True)
