@@ -14,7 +14,7 @@ from test_claims import result
 from coexplore import Boltzmann, Run, load
 from coexplore.paper import questions
 from coexplore.paper.figure import resized
-from coexplore.paper.one_rule import ALGORITHM_2, LARGE, PRINTED, SMALL, known
+from coexplore.paper.open_tunings.one_rule import ALGORITHM_2, LARGE, PRINTED, SMALL, known
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_claims import judged
 from coexplore.paper.tunings import TUNINGS

@@ -17,7 +17,7 @@ from coexplore.paper.appendix import steps
 from coexplore.paper.defaults import ALG_1
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.measures import fall, first, last
-from coexplore.paper.open_figures import LAZY, LONG, ONE_BY_ONE, STRONG
+from coexplore.paper.open_figures.parity import LAZY, LONG, ONE_BY_ONE, STRONG
 from coexplore.paper.verdict import MARGIN, Part, above, below, claim, similar
 from coexplore.run import Result, Run, change
 

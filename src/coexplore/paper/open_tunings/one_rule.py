@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from coexplore.paper.defaults import ALG_1, ALG_2, INDEPENDENT
 from coexplore.paper.figure import resized
 from coexplore.paper.spaces import Rate, at_rate, coupled, rate_of
-from coexplore.paper.tuning import Place, Searches, Size
+from coexplore.paper.tuning import Place, Searches, Size, Tuning
 from coexplore.results.choosing import MEASURES
 from coexplore.run import Run, change, grid
 from coexplore.settings import Linear
@@ -235,3 +235,9 @@ def centres_places(episodes: int, size: Size, only: Sequence[str] = tuple(CENTRE
         first = [at_rate(each, Rate(start, True, critic)) for each in runs for start in starts for critic in CRITICS]
         searches[Place("", label, 64)] = Search(functools.partial(_given, first), seeds, (), MEASURES, one=True)
     return searches
+
+
+TUNINGS = (
+    Tuning("one-rule", "One local rule, first early and late?", "N, hidden units", one_rule_places, question=True),
+    Tuning("centres", "What to centre by", "N, hidden units", centres_places, part=4, question=True),
+)

@@ -1,10 +1,9 @@
-"""Figures of the questions that the paper leaves open; what they are judged by is in questions/."""
+"""Q4: T of both parities, other ways to draw, maps of c by T."""
 
 from collections.abc import Iterable
 
-from coexplore.paper.defaults import ALG_1, RULES, STEPS, C
+from coexplore.paper.defaults import ALG_1, STEPS, C
 from coexplore.paper.figure import Figure, Lines, Places
-from coexplore.rules import Backprop
 from coexplore.run import Run, change
 
 ODD, EVEN = (11, 15, 25, 51, 101, 201), (10, 14, 24, 50, 100, 200)  # beside one another
@@ -37,14 +36,6 @@ def _one_by_one() -> Lines:
     return {label: at_steps(run, (10, 11)) for label, run in samplers.items()}
 
 
-def _one_rule() -> Lines:
-    """The paper's five rules, plain backprop, and Algorithm 1 centred by predictions, of units alone and of pairs."""
-    predicted = change(ALG_1, "centring", "predicted")
-    others = {"predicted": predicted, "predicted, ρ = 0.5": change(predicted, "pair_strength", 0.5)}
-    every = {**RULES, "plain backprop": Run(rule=Backprop()), **others}
-    return {label: {0: [run]} for label, run in every.items()}
-
-
 def _map(run: Run) -> Lines:
     return {f"c = {c:g}": at_steps(change(run, "coupling", c), MAP) for c in C[1:]}
 
@@ -55,27 +46,16 @@ def _question(name: str, title: str, kind: str, lines: Lines, beside: tuple[Run,
     return Figure(name, title, kind, lines, ("first", "last"), ours=True, **shown)  # type: ignore[arg-type]
 
 
-OPEN = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            "one-rule-paper",
-            "Algorithm 1 centred by predictions, at the paper's settings",
-            "curves",
-            _one_rule(),
-            ours=True,
-            question=True,
-        ),
-        _question("odd-even", "Algorithm 1: odd and even T", "sweep", _odd_even()),
-        _question("figa1-odd", "Figure A1 with odd T beside the paper's", "sweep", _a1()),
-        _question("one-by-one", "Algorithm 1: three ways to draw, T = 10 and 11", "bars", _one_by_one()),
-        _question("coupling-steps", "Algorithm 1: coupling and steps", "map", _map(ALG_1)),
-        _question(
-            "coupling-steps-lazy",
-            "Algorithm 1, lazy: coupling and steps",
-            "map",
-            _map(LAZY),
-            tuple(at(ALG_1, c, T) for c in STRONG for T in LONG),
-        ),
-    )
-}
+FIGURES = (
+    _question("odd-even", "Algorithm 1: odd and even T", "sweep", _odd_even()),
+    _question("figa1-odd", "Figure A1 with odd T beside the paper's", "sweep", _a1()),
+    _question("one-by-one", "Algorithm 1: three ways to draw, T = 10 and 11", "bars", _one_by_one()),
+    _question("coupling-steps", "Algorithm 1: coupling and steps", "map", _map(ALG_1)),
+    _question(
+        "coupling-steps-lazy",
+        "Algorithm 1, lazy: coupling and steps",
+        "map",
+        _map(LAZY),
+        tuple(at(ALG_1, c, T) for c in STRONG for T in LONG),
+    ),
+)
