@@ -117,7 +117,9 @@ class Reference:
         H = [self.fired(P[0], u[0], None if bits is None else bits[0])]
         for t in range(1, len(u)):
             P.append(sigma(at(rule.coupling, self.progress) * (self.heard(H[-1]) @ x["W_rec"]) + d))
-            H.append(self.fired(P[-1], u[t], None if bits is None else bits[t]))
+            lazy, theirs = getattr(rule, "sampler", "") == "lazy", None if bits is None else bits[t]
+            drawn = self.fired(P[-1], u[t] * (2 if lazy else 1), theirs)
+            H.append(np.where(lazy & (u[t] >= 0.5), H[-1], drawn))
         return np.array(H), np.array(P)
 
     def sent(self, h):

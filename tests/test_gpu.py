@@ -49,6 +49,7 @@ ONE_UPDATE = [
     *(small(Boltzmann(steps=3, centring=how), N=N, bits=4) for how in CENTRES for N in UNITS),
     *(small(rule, N=N, bits=5, signals="signed") for rule in SIGNED for N in (13, 64, 128, 150, 500)),
     *(small(rule, N=128, bits=3) for rule in (Boltzmann(), Recurrent(steps=7), Recurrent(steps=20, trace_decay=0.99))),
+    *(small(Boltzmann(coupling=0.7, steps=5, sampler="lazy"), N=N, bits=4) for N in (8, 64, 128, 150, 300, 512)),
 ]
 TWENTY_UPDATES = [
     *(small(Boltzmann(centring=how), N=N, bits=4) for how in CENTRES for N in (33, 64, 128, 300)),

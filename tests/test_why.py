@@ -16,7 +16,7 @@ from coexplore.paper import checkpoints, gradient_tables, gradients
 from coexplore.paper.checkpoints import checkpoint, episodes_to, networks, read_table, write_table
 from coexplore.paper.figure import resized
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.open_figures import ALONE, ESTIMATES, at_size, in_batches
+from coexplore.paper.open_figures.why import ALONE, ESTIMATES, at_size, in_batches
 from coexplore.paper.questions import verdicts
 from coexplore.paper.questions.why import slowness
 from coexplore.rules import Backprop

@@ -139,7 +139,7 @@ def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> 
     for name in names:
         with contextlib.suppress(NotRun):  # all of its runs failed, which has been told
             draw(FIGURES[name], results, out, episodes)
-            if FIGURES[name].kind == "bars":
+            if FIGURES[name].kind == "bars" or FIGURES[name].question:
                 write(out / f"{name}.md", table(FIGURES[name], results, episodes).encode())
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from coexplore.paper.evidence import Row
 from coexplore.paper.figure import resized
 from coexplore.paper.gradients import PARTS, RIGHT, STATISTICS
-from coexplore.paper.open_figures import BACKPROP, ESTIMATES, SIZES, at_size
+from coexplore.paper.open_figures.why import BACKPROP, ESTIMATES, SIZES, at_size
 from coexplore.run import Result, Run, change
 from coexplore.store import StoreError, write
 

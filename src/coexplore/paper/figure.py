@@ -31,11 +31,11 @@ class Figure:
 
     name: str
     title: str
-    kind: str  # curves | bars | sweep | compute
+    kind: str  # curves | bars | sweep | map | compute
     lines: Lines
     windows: tuple[str, ...] = ()
     ours: bool = False
-    axis: str = "N, hidden units"  # of bars and sweeps
+    axis: str = "N, hidden units"  # of bars, sweeps and maps
     part: int = 1
     ordered: int = 0
     beside: tuple[Run, ...] = ()  # trained with it for claims, and not drawn

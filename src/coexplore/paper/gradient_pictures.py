@@ -7,7 +7,7 @@ from typing import Any
 from coexplore.paper.checkpoints import networks
 from coexplore.paper.evidence import Row
 from coexplore.paper.gradient_tables import measured
-from coexplore.paper.open_figures import SIZES
+from coexplore.paper.open_figures.why import SIZES
 from coexplore.paper.questions.why import MATCHED
 from coexplore.results import plots
 from coexplore.stats.estimates import Summary, summary

@@ -57,7 +57,7 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
     return {
         "name": figure.name,
         "title": heading(figure),
-        "kind": figure.kind,
+        "kind": "sweep" if figure.kind == "map" else figure.kind,  # a line for each row
         "axis": figure.axis,
         "episodes": evidence.episodes,
         "window": _word(figure.windows[0]) if figure.windows else "all",

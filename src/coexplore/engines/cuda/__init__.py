@@ -85,7 +85,6 @@ def supports(run: Run) -> str | None:
     rule, width = run.rules[0], max(run.critic.widths) if run.critic else 0
     reasons = {
         f"it has no {rule.name}": type(rule) not in FAMILIES,
-        "its boltzmann has no lazy sampler": getattr(rule, "sampler", "") == "lazy",
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
         f"it takes at most {max(INPUTS)} address bits": multiplexer(run).bits not in INPUTS,

@@ -124,6 +124,7 @@ def options(kernel: Kernel) -> tuple[str, ...]:
         "SIGNED": str(shape.signed).lower(),
         "SIGNED_CHAIN": str(shape.signed_chain).lower(),
         "OWN_RATE": str(shape.own_rate).lower(),
+        "LAZY": str(shape.lazy).lower(),
         "CENTRE": shape.centre,
         "PAIRS": str(shape.pairs).lower(),
         "STREAMED": shape.streamed,

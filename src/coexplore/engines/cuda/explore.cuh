@@ -105,17 +105,23 @@ DEVICE void Training<Z, RECORD>::expect_units(int n, const float (&x)[4], const 
 // H_(s) ~ Ber(sigma(x)) for a tile, y = -log2(e) x; and p = sigma(x) where the rule needs it. u < sigma(x) is
 // u 2^y + u - 1 < 0, one special function a draw, of which the GPU does few at a time (u against x in logarithms would take
 // two); since u - 1 is exact, the sign is right for the 2^y it is given. It goes into H without a comparison: those are slow.
+// Lazy: 2 u in place of u, which is below 1 where the word has no leading bit; elsewhere H stays what it was.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::draw(int n, const float (&y)[4], const Words& words, u32 s) {
+DEVICE void Training<Z, RECORD>::draw(int n, const float (&y)[4], const Words& words, u32 s, bool lazy) {
   float excess[4];
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    const float u = uniform(words.x[k]), odds = exp2_(y[k]);  // against firing
+    const float u = lazy ? 2.f * uniform(words.x[k]) : uniform(words.x[k]), odds = exp2_(y[k]);  // against firing
     excess[k] = fmaf(u, odds, u - 1.f);
     if (Z::FAMILY != Family::boltzmann) p[n][k] = reciprocal(1.f + odds);
   }
+  const u32 before[2] = {H[n][0], H[n][1]};
   H[n][0] = negative(excess[0], excess[1]) & (ONE | ONE << 16);
   H[n][1] = negative(excess[2], excess[3]) & (ONE | ONE << 16);
+  if (lazy) {
+    H[n][0] |= before[0] & negative(from_bits(words.x[0]), from_bits(words.x[1]));
+    H[n][1] |= before[1] & negative(from_bits(words.x[2]), from_bits(words.x[3]));
+  }
   if (RECORD) record_draws(n, words, s);
 }
 
@@ -147,7 +153,7 @@ DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
 #pragma unroll
     for (int k = 0; k < 4; k++)
       y[k] = fmaf(-LOG2E * c, sum[n][k / 2][k % 2] + sum[n][k / 2][k % 2 + 2], drive[n][k]);
-    draw(n, y, Z::CLUSTER > 1 ? next[n] : random_words(tile(n) * 32 + lane, t, seed, s), s);
+    draw(n, y, Z::CLUSTER > 1 ? next[n] : random_words(tile(n) * 32 + lane, t, seed, s), s, Z::LAZY);
   }
 }
 

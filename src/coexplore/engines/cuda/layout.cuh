@@ -49,7 +49,7 @@ struct Draws {
 };
 
 template <Family KIND, int PADDED_UNITS, int TILES_PER_WARP, int PADDED_INPUTS, int BLOCKS_PER_RUN, bool SIGNED,
-          bool SIGNED_CHAIN, bool RATE_OF_ITS_OWN, Centre CENTRED_BY, bool PAIRS_TOO>
+          bool SIGNED_CHAIN, bool RATE_OF_ITS_OWN, bool DRAWN_AT_TIMES, Centre CENTRED_BY, bool PAIRS_TOO>
 struct Shape {
   static constexpr Family FAMILY = KIND;
   static constexpr bool CHAIN = FAMILY != Family::independent;
@@ -60,6 +60,7 @@ struct Shape {
   static constexpr bool EARLY_VALUE = CHAIN && CLUSTER == 1;  // see `prepare`
   static constexpr bool SIGNED_OUT = SIGNED, SIGNED_REC = SIGNED_CHAIN;  // whether the output, the chain hear 2 H - 1
   static constexpr bool OWN_RATE = RATE_OF_ITS_OWN;                      // whether W_rec has one
+  static constexpr bool LAZY = DRAWN_AT_TIMES;                           // whether a unit is drawn anew in half of the steps
   static constexpr Centre CENTRE = CENTRED_BY;
   static constexpr bool CENTRED = CENTRE != Centre::none, PREDICTS = CENTRE == Centre::predicted;
   static constexpr bool CENTRED_PAIRS = PAIRS_TOO;  // whether W_rec is centred too, by E E^T

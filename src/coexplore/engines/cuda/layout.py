@@ -58,9 +58,10 @@ class Shape:
     blocks: int  # that a multiprocessor should hold
     inputs: int = 24
     cluster: int = 1  # blocks per run
-    signed: bool = False
-    signed_chain: bool = False
+    signed: bool = False  # whether the output hears signs
+    signed_chain: bool = False  # whether the units do
     own_rate: bool = False  # of W_rec
+    lazy: bool = False  # sampler
     centre: str = "none"  # what Algorithm 1 centres its activity by
     pairs: bool = False  # whether that of pairs too
 
@@ -83,8 +84,8 @@ class Shape:
     @property
     def length(self) -> int:
         """Words of a run's parameters."""
-        square, predicting = self.units**2 if self.chain else 0, self.inputs * self.units if self.predicts else 0
-        return self.inputs * (self.units + CRITIC) + self.units + CRITIC + 2 + square + predicting
+        squares = self.chain * self.units**2 + self.predicts * self.inputs * self.units
+        return self.inputs * (self.units + CRITIC) + self.units + CRITIC + 2 + squares
 
     @property
     def shared(self) -> int:
@@ -102,8 +103,8 @@ class Shape:
     def _pairs(self) -> int:
         """Of weights, that a thread has."""
         inputs = self.inputs // 8
-        into = inputs * (1 + self.predicts) + self.chain * self.units // 8
-        return self.tiles * into + inputs * -(-8 // self.warps)
+        own = inputs * (1 + self.predicts) + self.chain * self.units // 8
+        return self.tiles * own + inputs * -(-8 // self.warps)
 
     @property
     def shared_without_moments(self) -> int:
@@ -125,7 +126,8 @@ class Shape:
         kind = "boltzmann" if self.chain else self.family
         tiles, cluster = LARGER[kind].get(self.units, [(1, 1)])[0]
         by = self.centre if self.predicts else "none"  # whose parameters are there
-        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, self.signed, self.signed_chain, centre=by)
+        drawn = self.signed, self.signed_chain, False, self.lazy
+        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, *drawn, by)
 
 
 def family(run: Run) -> str:
@@ -138,25 +140,29 @@ def padded(run: Run) -> int:
 
 def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     """The division of the units that is fastest for so many runs; none changes a result."""
-    kind, units, (inputs, signed, signed_chain, own_rate, by, pairs) = family(run), padded(run), variant(run)
-    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors, by == "predicted")
-    return Shape(kind, units, tiles, blocks, inputs, cluster, signed, signed_chain, own_rate, by, pairs)
+    kind, units, drawn = family(run), padded(run), variant(run)
+    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors, drawn.centre == "predicted")
+    return Shape(kind, units, tiles, blocks, drawn.inputs, cluster, *drawn[1:])
 
 
-def variant(run: Run) -> tuple[int, bool, bool, bool, str, bool]:
-    """The inputs, whether the output hears signs, whether the units do, whether W_rec has a rate of its own; what the
-    activity is centred by, and whether that of pairs is too."""
+class Variant(NamedTuple):
+    """What makes a kernel of its own, in the order of Shape."""
+
+    inputs: int
+    signed: bool
+    signed_chain: bool
+    own_rate: bool
+    lazy: bool
+    centre: str
+    pairs: bool
+
+
+def variant(run: Run) -> Variant:
     rule = run.rules[0]
     signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
-    own_rate = getattr(rule, "recurrent_rate", 1.0) != 1.0
-    return (
-        INPUTS[multiplexer(run).bits],
-        run.signals == "signed",
-        signed_chain,
-        own_rate,
-        centre(run),
-        centres_pairs(run),
-    )
+    own_rate, lazy = getattr(rule, "recurrent_rate", 1.0) != 1.0, getattr(rule, "sampler", "") == "lazy"
+    heard = run.signals == "signed", signed_chain
+    return Variant(INPUTS[multiplexer(run).bits], *heard, own_rate, lazy, centre(run), centres_pairs(run))
 
 
 def _division(kind: str, units: int, runs: int, multiprocessors: int, predicts: bool) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@
 #include "learn.cuh"
 
 using Z = Shape<Family::GIVEN_FAMILY, GIVEN_UNITS, GIVEN_TILES, GIVEN_INPUTS, GIVEN_CLUSTER, GIVEN_SIGNED, GIVEN_SIGNED_CHAIN,
-                GIVEN_OWN_RATE, Centre::GIVEN_CENTRE, GIVEN_PAIRS>;
+                GIVEN_OWN_RATE, GIVEN_LAZY, Centre::GIVEN_CENTRE, GIVEN_PAIRS>;
 static_assert(Z::THREADS == GIVEN_THREADS && Z::AT_MOMENTS == GIVEN_SHARED && Z::LENGTH == GIVEN_LENGTH, "not as layout.py says");
 static_assert(Z::FAMILY != Family::recurrent, "keeps what it drew for learning; boltzmann draws alike");
 

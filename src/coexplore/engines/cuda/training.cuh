@@ -63,7 +63,7 @@ struct Training {
   DEVICE void read_states(u32 t);
   DEVICE void expect_units(int n, const float (&x)[4], const u32 (&s)[Z::INPUT_DEPTH][4]);
   DEVICE void explore(u32 t);
-  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s);
+  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s, bool lazy = false);
   DEVICE void step(u32 t, u32 s);
   template <bool AS_IT_IS = false>
   DEVICE void publish(const u32 (&h)[Z::TILES][2]);

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from coexplore.paper.evidence import Evidence, Row
 from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES
-from coexplore.paper.questions import parity, why
+from coexplore.paper.questions import centre, depression, layers, parity, why
 from coexplore.paper.verdict import Verdict, judge
 from coexplore.run import Result
 
-CLAIMS = [*parity.CLAIMS, *why.CLAIMS]
+CLAIMS = [*centre.CLAIMS, *layers.CLAIMS, *depression.CLAIMS, *parity.CLAIMS, *why.CLAIMS]
 
 
 def verdicts(

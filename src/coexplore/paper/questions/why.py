@@ -20,7 +20,7 @@ from coexplore.paper.defaults import ALG_1, INDEPENDENT
 from coexplore.paper.evidence import Evidence, NotRun
 from coexplore.paper.figure import resized
 from coexplore.paper.measures import reward
-from coexplore.paper.open_figures import ALONE, ESTIMATES, SIZES, at_size, in_batches
+from coexplore.paper.open_figures.why import ALONE, ESTIMATES, SIZES, at_size, in_batches
 from coexplore.paper.verdict import MARGIN, Part, above, below, claim
 from coexplore.run import Result, Run, labels
 from coexplore.stats.estimates import Estimate, combination, difference, kendall, level

@@ -1,19 +1,9 @@
-"""Figures of the questions that the paper leaves open; what they are judged by is in questions/."""
+"""Q5: the speed of every rule at every size, and larger batches."""
 
 from coexplore.paper.defaults import ALG_1, ALG_2, INDEPENDENT, RULES, STE, WEIGHT_MAX
 from coexplore.paper.figure import Figure, Lines
 from coexplore.rules import Backprop
 from coexplore.run import Run, change
-
-ODD, EVEN = (11, 15, 25, 51, 101, 201), (10, 14, 24, 50, 100, 200)  # beside one another
-
-
-def _odd_even() -> Lines:
-    lines = {"synchronous, odd T": ODD, "synchronous, even T": EVEN}
-    lazy = change(ALG_1, "sampler", "lazy")
-    every: Lines = {label: {T: [change(ALG_1, "steps", T)] for T in Ts} for label, Ts in lines.items()}
-    return every | {"lazy": {T: [change(lazy, "steps", T)] for T in (10, 11, 24, 25, 50, 51)}}
-
 
 ALONE = change(ALG_1, "coupling", 0.0)  # Algorithm 1 whose units do not hear each other
 BACKPROP = Run(rule=Backprop())
@@ -51,39 +41,25 @@ def _batches() -> Lines:
     }
 
 
-OPEN = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            "odd-even",
-            "Algorithm 1: odd and even T",
-            "sweep",
-            _odd_even(),
-            ("first", "last"),
-            ours=True,
-            axis="T, sampling steps",
-            ordered=3,
-            question=True,
-        ),
-        Figure(
-            "why",
-            "Speed of learning at every size, and how good each estimate of the gradient is",
-            "sweep",
-            _why(),
-            ("first", "last"),
-            ours=True,
-            question=True,
-        ),
-        Figure(
-            "batches",
-            "Less variance and nothing else: larger batches, as many updates",
-            "sweep",
-            _batches(),
-            ("reward", "last"),
-            ours=True,
-            axis="episodes of each update",
-            part=4,
-            question=True,
-        ),
-    )
-}
+FIGURES = (
+    Figure(
+        "why",
+        "Speed of learning at every size, and how good each estimate of the gradient is",
+        "sweep",
+        _why(),
+        ("first", "last"),
+        ours=True,
+        question=True,
+    ),
+    Figure(
+        "batches",
+        "Less variance and nothing else: larger batches, as many updates",
+        "sweep",
+        _batches(),
+        ("reward", "last"),
+        ours=True,
+        axis="episodes of each update",
+        part=4,
+        question=True,
+    ),
+)
