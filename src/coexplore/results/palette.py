@@ -5,6 +5,7 @@ tell too, so that grey will do as well.
 """
 
 import collections
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,7 +35,9 @@ SPARE = [  # for rules of somebody's own, and for whatever else must be told apa
     Look("#6A3D9A", "#A98BD0", "--", ">", "//"),
     *RULES.values(),
 ]
-DASHES, MARKERS, HATCHES = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<"), ("", "///", "...")
+DASHES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+HATCHES = tuple(look.hatch for look in RULES.values())
+SHADES = 0.65  # how far the lightest and the darkest of many shades lie from the colour itself
 SHORT = {
     "boltzmann": "Algorithm 1",
     "recurrent": "Algorithm 2",
@@ -48,8 +51,9 @@ SHORT = {
 
 
 def both_names(rule: str) -> str:
-    """ "Algorithm 1 · boltzmann": what the paper calls it and what the command line does."""
-    return f"{SHORT[rule]} · {rule}" if rule in SHORT else rule
+    """ "Algorithm 1 · boltzmann": what the paper calls it and what the command line does; once, if they are alike."""
+    name = SHORT.get(rule, rule)
+    return name if name.lower().replace(" ", "-") == rule else f"{name} · {rule}"
 
 
 def legend(label: str, rule: str) -> str:
@@ -58,19 +62,31 @@ def legend(label: str, rule: str) -> str:
 
 
 def looks(rules: Sequence[str]) -> list[Look]:
-    """A look for each line of a picture, by its rule. Lines of one rule share its colour, and differ in dash and
-    marker."""
+    """A look for each line of a picture, by its rule. Lines of one rule are shades of its colour, from light to dark,
+    and differ in dash and marker: the order can be seen without names and in grey."""
     strangers = list(dict.fromkeys(rule for rule in rules if rule not in BUILT_IN))
     seen: collections.Counter[str] = collections.Counter()
     chosen = []
     for rule in rules:
         look = RULES[rule] if rule in RULES else SPARE[strangers.index(rule) % len(SPARE)]
-        chosen.append(_variant(look, seen[rule]))
+        chosen.append(_variant(look, seen[rule], rules.count(rule)))
         seen[rule] += 1
     return chosen
 
 
-def _variant(look: Look, i: int) -> Look:
+def _variant(look: Look, i: int, count: int) -> Look:
+    """The i-th of so many lines of one rule."""
     dash = DASHES[(DASHES.index(look.dash) + i) % len(DASHES)]
     marker = MARKERS[(MARKERS.index(look.marker) + i) % len(MARKERS)] if look.marker in MARKERS else look.marker
-    return look._replace(dash=dash, marker=marker)
+    hatch = HATCHES[(HATCHES.index(look.hatch) + i) % len(HATCHES)] if look.hatch in HATCHES else look.hatch
+    light, dark = shade(look.colour, i, count), shade(look.dark, count - 1 - i, count)
+    return Look(light, dark, dash, marker, hatch)
+
+
+def shade(colour: str, i: int, count: int) -> str:
+    """The i-th of `count` shades, from light to dark; the more there are, the further apart are the ends."""
+    reach = SHADES * min(1.0, (count + 1) / 6)
+    at = reach * (2 * i / (count - 1) - 1) if count > 1 else 0.0
+    toward = 0 if at > 0 else 255
+    parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    return "#" + "".join(f"{math.floor(x + abs(at) * (toward - x) + 0.5):02X}" for x in parts)

@@ -11,12 +11,15 @@ function curve(setting, { label = setting.label, look, compute = false }) {
     x: compute ? axis.map((x) => x * setting.draws) : axis,
     mean: setting.mean,
     band: (kind) => !setting.sd || kind === "none" ? null : kind === "interval" ? [setting.lows, setting.highs] :
-      spread(setting.mean, setting.sd),
+      spread(setting.mean, setting.sd, setting.bounds),
   };
 }
 
-// One sd on either side.
-const spread = (mean, sd) => [-1, 1].map((side) => mean.map((y, i) => y + side * sd[i]));
+// One sd on either side, but not beyond what is possible.
+const spread = (mean, sd, bounds) => [-1, 1].map((side) => mean.map((y, i) => within(y + side * sd[i], y, bounds)));
+
+// A mean may lie outside of what a run is expected to reach, and so may its band then.
+const within = (end, mean, bounds) => bounds ? Math.min(Math.max(end, Math.min(bounds[0], mean)), Math.max(bounds[1], mean)) : end;
 
 // Most runs are as long as their episodes; some have a budget of steps.
 const unit = (lines) => [...new Set(lines.map(({ setting }) => setting?.unit ?? "episodes"))].sort().join(" or ");
@@ -27,18 +30,30 @@ function extent(lines, window, compute) {
   return { all: { min: 0, max: end }, first: { min: 0, max: end / 4 }, last: { min: 0.75 * end, max: end } }[window];
 }
 
-function curvesOption(lines, { band, window, compute = false }) {
+function curvesOption(every, { band, window, compute = false }, size) {
+  const lines = every.filter(({ x }) => x.length); // a pack keeps no curve of what only served to choose
   const name = compute ? "draws of the hidden layer" : unit(lines);
+  const shown = extent(lines, window, compute);
+  const names = naming(lines.map((line) => line.label), size);
   return {
+    grid: grid(names.right),
     xAxis: axis(name, {
-      type: compute ? "log" : "value", ...extent(lines, window, compute),
+      type: compute ? "log" : "value", ...shown,
       axisLabel: { color: theme.colour("faint"), formatter: compact, hideOverlap: true },
     }),
     yAxis: rewardAxis(),
     tooltip: tooltip({ trigger: "axis", formatter: (items) => curveHint(items, lines, band, name) }),
-    series: lines.flatMap((line) => [...bandSeries(line, line.band(band)), lineSeries(line)]),
+    series: lines.flatMap((line) => [...bandSeries(cut(line, shown), cutBand(line, line.band(band), shown)), { ...lineSeries(cut(line, shown)), ...names.of(line.label, line.look.colour) }]),
   };
 }
+
+// Only what is shown: a name stands at the last point.
+const seen = ({ x }, { min = -Infinity, max = Infinity }) => x.map((at, i) => [at, i]).filter(([at]) => at >= min && at <= max).map(([, i]) => i);
+const cut = (line, shown) => {
+  const kept = seen(line, shown);
+  return { ...line, x: kept.map((i) => line.x[i]), mean: kept.map((i) => line.mean[i]) };
+};
+const cutBand = (line, band, shown) => band && band.map((side) => seen(line, shown).map((i) => side[i]));
 
 const lineSeries = ({ label, look, x, mean }) => ({
   type: "line", name: label, data: x.map((at, i) => [at, mean[i]]),
@@ -59,10 +74,10 @@ function bandSeries({ label, look, x }, band) {
 
 function curveHint(items, lines, band, name) {
   const at = items[0].axisValue;
-  const rows = lines.filter(({ x }) => x.length).map((line) => {  // a pack keeps no curve of what only served to choose
+  const rows = lines.map((line) => {
     const i = nearest(line.x, at);
     const ends = line.band(band);
-    return [line.look.colour, line.label, number(line.mean[i]) + (ends ? ` [${number(ends[0][i])}, ${number(ends[1][i])}]` : "")];
+    return [line.look.colour, line.label, point(line.mean[i]) + (ends ? ` [${point(ends[0][i])}, ${point(ends[1][i])}]` : "")];
   });
   return told(`${whole(Math.round(at))} ${name}`, rows);
 }
