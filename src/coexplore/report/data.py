@@ -30,7 +30,6 @@ STUDENT_STEPS = 400
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
     kept = unmixed(results)
     whole, unsound = _sorted_out(kept)
-    problems = [*problems, *unsound]
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
     drawn = figures(whole, settings, judged)
@@ -38,7 +37,7 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
         "about": {
             **about(whole),
             "store": text(store),
-            "problems": [text(line) for line in problems],
+            "problems": [text(line) for line in (*problems, *unsound)],
             "judged": judged,
             "left_out": len(results) - len(kept),
         },

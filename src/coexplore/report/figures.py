@@ -60,25 +60,20 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
         "seeds": sorted(set(map(len, groups))),
         "missing": missing,
         "command": repeat(figure.name, episodes, own_seeds(max(groups, key=len))),
-        "lines": [
-            {
-                "label": legend(label, _rule(places)),
-                "rule": _rule(places),
-                "places": [_place(figure, label, x, *best, settings) for x, best in places.items()],
-            }
-            for label, places in lines.items()
-        ],
+        "lines": [_line(figure, label, places, settings) for label, places in lines.items()],
     }
+
+
+def _line(figure: Figure, label: str, places: dict[Any, tuple[Run, list[Result]]], settings: Settings) -> Any:
+    rule = next(iter(places.values()))[0].rules[0].name
+    drawn = [_place(figure, label, x, *best, settings) for x, best in places.items()]
+    return {"label": legend(label, rule), "rule": rule, "places": drawn}
 
 
 def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], settings: Settings) -> list[Any]:
     """Where, which setting, its numbers in each window, what was chosen there, and each seed where they come apart."""
     note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
     return [x, settings.place[resized(best, same[0].setting.episodes)], windows(same), note, seeds_apart(same)]
-
-
-def _rule(places: dict[Any, tuple[Run, list[Result]]]) -> str:
-    return next(iter(places.values()))[0].rules[0].name
 
 
 def _word(field: str) -> str:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 SCRIPTS = (
-    "dom", "numbers", "labels", "theme", "chart", "controls", "looks", "curves", "seeds", "bars", "sweep",
+    "dom", "numbers", "labels", "theme", "looks", "names", "chart", "controls", "curves", "seeds", "bars", "sweep",
     "claims", "figures", "heat", "inside", "statistics", "runs", "live", "main",
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page cal
 
 
 def exact(x: Any) -> float | None:
-    """What the page writes and calculates with, as exact as the float32 it was: the page alone rounds. No NaN: JSON has none."""
+    """What the page writes and calculates with, as exact as a float32: the page alone rounds. JSON has no NaN."""
     return None if x is None or not math.isfinite(x) else float(f"{x:.7g}")
 
 

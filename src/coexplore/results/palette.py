@@ -89,4 +89,6 @@ def shade(colour: str, i: int, count: int) -> str:
     at = reach * (2 * i / (count - 1) - 1) if count > 1 else 0.0
     toward = 0 if at > 0 else 255
     parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    if count > 1 and (max(parts) < 64 or min(parts) > 192):
+        parts = [128] * 3  # black and white have shades on one side only
     return "#" + "".join(f"{math.floor(x + abs(at) * (toward - x) + 0.5):02X}" for x in parts)

@@ -11,8 +11,8 @@ function numbersAt(place, window, band) {
 const ticksOf = (lines) => [...new Set(lines.flatMap((line) => line.places.map((place) => place[0])))].sort((a, b) => a - b);
 
 // Error bars are drawn by hand in ECharts, and dots instead of them where seeds come out in two kinds; `at` says where on
-// the horizontal axis a place is, `shift` how many pixels beside it.
-const errorSeries = (line, { window, band }, at, shift = () => 0) => ({
+// the horizontal axis a place is, `wide` how far dots lie apart in pixels, `shift` how many pixels beside it all stands.
+const errorSeries = (line, { window, band }, at, wide, shift = () => 0) => ({
   type: "custom", silent: true, tooltip: { show: false }, z: 5, encode: { x: 0, y: [1, 2] },
   data: line.places.map((place) => {
     const { low, high } = numbersAt(place, window, band);
@@ -22,14 +22,14 @@ const errorSeries = (line, { window, band }, at, shift = () => 0) => ({
     const x = api.coord([api.value(0), 0])[0] + shift(api);
     const y = (value) => api.coord([api.value(0), value])[1];
     const dots = band === "none" ? null : line.places[dataIndex][4]?.[window];
-    if (dots) return { type: "group", children: dots.map((value, i) => dot(x + 7 * aside(i), y(value), line.look.colour)) };
+    if (dots) return { type: "group", children: dots.map((value, i) => dot(x + wide * aside(i), y(value), mixed(line.look.colour, theme.colour("text"), 0.45))) };
     const [low, high] = [y(api.value(1)), y(api.value(2))];
     return { type: "group", children: low === high ? [] : [stroke(x, low, x, high), stroke(x - 3, low, x + 3, low), stroke(x - 3, high, x + 3, high)] };
   },
 });
 
 const stroke = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.colour("text"), lineWidth: 1 } });
-const dot = (cx, cy, fill) => ({ type: "circle", shape: { cx, cy, r: 2 }, style: { fill, stroke: theme.colour("text"), lineWidth: 0.4, opacity: 0.75 } });
+const dot = (cx, cy, fill) => ({ type: "circle", shape: { cx, cy, r: 1.6 }, style: { fill, opacity: 0.6 } });
 
 const letter = (axis) => axis.split(",")[0];
 
@@ -49,7 +49,7 @@ function barsOption(lines, state) {
     xAxis: axis(state.axis, { type: "category", data: ticks.map(String) }),
     yAxis: rewardAxis({ scale: false }),
     tooltip: tooltip({ trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items) => placeHint(letter(state.axis), ticks[items[0].dataIndex], lines, state) }),
-    series: [...lines.map(bar), ...lines.map((line, i) => errorSeries(line, state, at, centre(i)))],
+    series: [...lines.map(bar), ...lines.map((line, i) => errorSeries(line, state, at, 12, centre(i)))],
   };
 }
 

@@ -33,8 +33,15 @@ class Chart {
 
   update() {
     this.place.setAttribute("aria-label", `${this.label()}. The numbers are in the table below.`);
-    if (this.drawn) this.drawn.setOption({ ...common(), ...this.option({ width: this.place.clientWidth, height: this.place.clientHeight }) }, true);
+    if (this.drawn) this.paint({ width: this.place.clientWidth, height: this.place.clientHeight });
     this.tabulate();
+  }
+
+  // Where lines end is known once they are drawn: their names come after them.
+  paint(size) {
+    const { names, ...option } = this.option(size);
+    this.drawn.setOption({ ...common(), ...option }, true);
+    if (names) this.drawn.setOption({ graphic: names.placed((at) => this.drawn.convertToPixel({ gridIndex: 0 }, at)[1]) });
   }
 
   tabulate() {
@@ -83,11 +90,13 @@ const grid = (right = 18) => ({ left: 12, right, top: 32, bottom: 30, containLab
 
 const axis = (name, more = {}) => ({
   name, nameLocation: "middle", nameGap: 28, nameTextStyle: { color: theme.colour("faint") },
-  axisLine: { lineStyle: { color: theme.colour("faint") } },
+  axisLine: { onZero: false, lineStyle: { color: theme.colour("faint") } },
   axisLabel: { color: theme.colour("faint"), hideOverlap: true },
   splitLine: { lineStyle: { color: theme.colour("line") } },
   ...more,
 });
+
+const few = ({ width }) => width < 500 ? 3 : 5; // ticks
 
 // A vertical axis has its name above it, where no number is.
 const upright = (name, more = {}) => axis(name, {
@@ -101,31 +110,6 @@ const steps = (name, ticks) => axis(name, {
   type: "value", min: -0.5, max: ticks.length - 0.5, interval: 0.5, splitLine: { show: false }, axisTick: { show: false },
   axisLabel: { color: theme.colour("faint"), hideOverlap: true, formatter: (x) => Number.isInteger(x) ? String(ticks[x] ?? "") : "" },
 });
-
-const ruler = document.createElement("canvas").getContext("2d");
-function wide(text) {
-  ruler.font = "12px system-ui, sans-serif";
-  return ruler.measureText(text).width + 4;
-}
-
-// Lines are named at their ends: how much room that takes, and how long a name may be. Where all of them cannot stand
-// beside the plot, on one row each or on several, none does, and the legend has to do.
-function naming(names, { width, height }) {
-  const [row, most] = [14, Math.min(280, 0.36 * width)];
-  const widest = Math.ceil(Math.max(0, ...names.map(wide)));
-  const across = Math.min(widest, most - 14);
-  const rows = names.map((name) => Math.ceil(1.25 * wide(name) / across - 0.25));
-  const fits = (each) => row * each < height - 80;
-  const show = names.length > 0 && fits(names.length);
-  const overflow = fits(rows.reduce((a, b) => a + b, 0)) ? "break" : "truncate";
-  return {
-    right: show ? across + 18 : 18,
-    of: (name, colour) => show ? {
-      endLabel: { show, distance: 6, lineHeight: row, fontSize: 12, width: across, overflow, color: mixed(colour, theme.colour("text"), 0.35), formatter: () => name },
-      labelLayout: { moveOverlap: "shiftY" },
-    } : {},
-  };
-}
 
 // Made of elements, not of markup: labels come from a store.
 const tooltip = (more = {}) => ({

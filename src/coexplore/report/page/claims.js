@@ -3,14 +3,17 @@
 const VERDICTS = ["holds", "fails", "tie", "undecided", "not run"];
 
 const counted = (claims) => VERDICTS.map((word) => [claims.filter((one) => one.verdict === word).length, word])
-  .filter(([count]) => count).map(([count, word]) => `${count} ${word}`).join(", ");
+  .filter(([count]) => count).map(([count, word]) => tally(count, word)).join(", ");
+
+const SEVERAL = { holds: "hold", fails: "fail", tie: "ties" };
+const tally = (count, word) => `${count} ${count > 1 ? SEVERAL[word] ?? word : word}`;
 
 function claims(target) {
   const hidden = remembered("verdicts", () => ({ hidden: new Set() })).hidden;
   const groups = [...Map.groupBy(data.claims, (one) => one.about)].map(([about, mine]) => claimGroup(about, mine, target));
   const show = () => { for (const { element, rows } of groups) element.hidden = rows.every(({ row, one }) => { row.hidden = hidden.has(one.verdict); return row.hidden; }); };
   const filters = VERDICTS.map((word) => [word, data.claims.filter((one) => one.verdict === word).length]).filter(([, count]) => count).map(([word, count]) => {
-    const made = button(`${count} ${word}`, () => {
+    const made = button(tally(count, word), () => {
       if (!hidden.delete(word)) hidden.add(word);
       made.setAttribute("aria-pressed", String(!hidden.has(word)));
       show();

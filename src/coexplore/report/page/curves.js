@@ -26,7 +26,7 @@ const unit = (lines) => [...new Set(lines.map(({ setting }) => setting?.unit ?? 
 
 function extent(lines, window, compute) {
   const end = Math.max(0, ...lines.map(({ x }) => x.at(-1) ?? 0));
-  if (compute) return {};
+  if (compute) return { max: end };
   return { all: { min: 0, max: end }, first: { min: 0, max: end / 4 }, last: { min: 0.75 * end, max: end } }[window];
 }
 
@@ -34,26 +34,26 @@ function curvesOption(every, { band, window, compute = false }, size) {
   const lines = every.filter(({ x }) => x.length); // a pack keeps no curve of what only served to choose
   const name = compute ? "draws of the hidden layer" : unit(lines);
   const shown = extent(lines, window, compute);
-  const names = naming(lines.map((line) => line.label), size);
+  const cuts = lines.map((line) => cut(line, shown)).filter(({ x }) => x.length);
+  const names = naming(cuts, ({ x, mean: y }) => [x.at(-1), y.at(-1)], size);
   return {
-    grid: grid(names.right),
+    names, grid: grid(names.right),
     xAxis: axis(name, {
-      type: compute ? "log" : "value", ...shown,
+      type: compute ? "log" : "value", ...shown, splitNumber: few(size),
       axisLabel: { color: theme.colour("faint"), formatter: compact, hideOverlap: true },
     }),
     yAxis: rewardAxis(),
     tooltip: tooltip({ trigger: "axis", formatter: (items) => curveHint(items, lines, band, name) }),
-    series: lines.flatMap((line) => [...bandSeries(cut(line, shown), cutBand(line, line.band(band), shown)), { ...lineSeries(cut(line, shown)), ...names.of(line.label, line.look.colour) }]),
+    series: cuts.flatMap((line) => [...bandSeries(line, cutBand(line, line.band(band))), lineSeries(line)]),
   };
 }
 
-// Only what is shown: a name stands at the last point.
-const seen = ({ x }, { min = -Infinity, max = Infinity }) => x.map((at, i) => [at, i]).filter(([at]) => at >= min && at <= max).map(([, i]) => i);
-const cut = (line, shown) => {
-  const kept = seen(line, shown);
-  return { ...line, x: kept.map((i) => line.x[i]), mean: kept.map((i) => line.mean[i]) };
-};
-const cutBand = (line, band, shown) => band && band.map((side) => seen(line, shown).map((i) => side[i]));
+// Only what is shown: a name stands where the line ends.
+function cut(line, { min = -Infinity, max = Infinity }) {
+  const kept = [...line.x.keys()].filter((i) => line.x[i] >= min && line.x[i] <= max);
+  return { ...line, kept, x: kept.map((i) => line.x[i]), mean: kept.map((i) => line.mean[i]) };
+}
+const cutBand = ({ kept }, band) => band && band.map((side) => kept.map((i) => side[i]));
 
 const lineSeries = ({ label, look, x, mean }) => ({
   type: "line", name: label, data: x.map((at, i) => [at, mean[i]]),

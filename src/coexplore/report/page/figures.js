@@ -33,7 +33,7 @@ function figureCard(figure) {
   });
   const change = (name) => (value) => { state[name] = value; chart.update(); };
   const windows = compute ? null : choice(places ? "reward of" : "show", WINDOWS, state.window, change("window"));
-  const names = [`every ${letter(figure.axis)}`, ...figure.lines.map((line) => line.label)];
+  const names = ["all", ...figure.lines.map((line) => line.label)];
   const dots = figure.lines.some((line) => line.places.some((place) => Object.keys(place[4] ?? {}).length));
   return el("article", { class: "card", id: figure.name },
     el("h1", { id: "figure-title" }, figure.title), el("p", { class: "faint" }, figureNote(figure) + (places && dots ? " · dots: single seeds, where they come out in two kinds" : "")),

@@ -34,7 +34,7 @@ function lookCharts(look, layer, state, again) {
   const made = firing ? [heat("firing", `How often each unit fires${which}`, firing, { x: "episodes", y: "unit", names: times })] : [];
   made.push(linesChart("weights", "Size of the parameters", "norm, on a logarithmic scale", look.norms, look.episodes, { rule, log: true }));
   if (look.critic_error) made.push(linesChart("critic", "Error of the critic, R − V", "root mean square", { "critic error": look.critic_error }, look.episodes, { rule: "critic" }));
-  if (W_rec) made.push(heat("W_rec", `W_rec after learning${which}`, W_rec, { x: "to unit", y: "from unit", names: W_rec.map((_, i) => String(i)), diverging: true }));
+  if (W_rec?.flat().some((w) => w)) made.push(heat("W_rec", `W_rec after learning${which}`, W_rec, { x: "to unit", y: "from unit", names: W_rec.map((_, i) => String(i)), diverging: true }));
   if (look.energy && layer === "0") made.push(energyChart(look.energy, rule, state, again));
   return made;
 }
@@ -54,13 +54,14 @@ function linesChart(name, title, unit, lines, x, { rule, log = false }) {
   return new Chart({
     name, title,
     option: (size) => {
-      const named = naming(names.length > 1 ? names : [], size);
+      const all = names.map((each, i) => ({ label: each, look: drawn()[i], x, mean: logged(lines[each]) }));
+      const named = naming(all.length > 1 ? all : [], ({ mean: y }) => [x.at(-1), y.at(-1) ?? y.findLast((value) => value)], size);
       return {
-        grid: grid(named.right),
-        xAxis: axis("episodes", { type: "value", max: x.at(-1), axisLabel: { formatter: compact, color: theme.colour("faint"), hideOverlap: true } }),
+        names: named, grid: grid(named.right),
+        xAxis: axis("episodes", { type: "value", max: x.at(-1), splitNumber: few(size), axisLabel: { formatter: compact, color: theme.colour("faint"), hideOverlap: true } }),
         yAxis: upright(unit, { type: log ? "log" : "value", axisLabel: { color: theme.colour("faint"), hideOverlap: true, formatter: compact } }),
         tooltip: tooltip({ trigger: "axis", formatter: (items) => told(`${whole(items[0].axisValue)} episodes`, items.map((one) => [one.color, one.seriesName, point(one.value[1])])) }),
-        series: names.map((each, i) => ({ ...lineSeries({ label: each, look: drawn()[i], x, mean: logged(lines[each]) }), ...named.of(each, drawn()[i].colour) })),
+        series: all.map(lineSeries),
       };
     },
     summary: () => ({ columns: ["", "at the start", "in the end"], rows: names.map((each) => [each, point(lines[each][0]), point(lines[each].at(-1))]) }),
@@ -82,12 +83,12 @@ function energyChart(energy, rule, state, again) {
   const chart = new Chart({
     name: "energy", title,
     option: (size) => {
-      const named = naming(Object.values(WHEN), size);
+      const named = naming(lines(), ({ mean: y }) => [steps.length - 1, y.at(-1)], size);
       return {
-        grid: grid(named.right),
+        names: named, grid: grid(named.right),
         xAxis: axis("sampling step t", { type: "value", max: steps.length - 1 }), yAxis: upright("E(h), mean ± sd of 64 draws, and single draws", { scale: true }),
         tooltip: tooltip({ trigger: "axis", formatter: (items) => hint(items[0].axisValue) }),
-        series: lines().flatMap((line) => [...bandSeries(line, spread(line.mean, line.sd)), ...single(line), { ...lineSeries(line), ...named.of(line.label, line.look.colour) }]),
+        series: lines().flatMap((line) => [...bandSeries(line, spread(line.mean, line.sd)), ...single(line), lineSeries(line)]),
       };
     },
     summary: () => ({ columns: ["step", ...found.flatMap(({ when }) => [`mean ${when}`, `sd ${when}`])], rows: steps.map((t) => [String(t), ...found.flatMap(({ mean, sd }) => [point(mean[t]), point(sd[t])])]) }),

@@ -17,7 +17,9 @@ function mixed(a, b, share) {
 function shade(colour, i, count) {
   const reach = data.palette.shades * Math.min(1, (count + 1) / 6);
   const at = count > 1 ? reach * (2 * i / (count - 1) - 1) : 0;
-  return mixed(colour, at > 0 ? "#000000" : "#FFFFFF", Math.abs(at));
+  const parts = [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+  const one_sided = count > 1 && (Math.max(...parts) < 64 || Math.min(...parts) > 192); // as of black and white
+  return mixed(one_sided ? "#808080" : colour, at > 0 ? "#000000" : "#FFFFFF", Math.abs(at));
 }
 
 // A look for each line by its rule. Lines of one rule are shades of its colour, the later the further from the page's own,

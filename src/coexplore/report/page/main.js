@@ -27,7 +27,7 @@ function show() {
   if (going && view !== "runs") byId("aside").replaceChildren(going);
   byId("nav").replaceChildren(...Object.entries(VIEWS).filter(([, [, , there]]) => there()).map(([name, [text]]) => el("a", { href: `#${name}`, "aria-current": name === view ? "page" : null }, text)));
   byId("footer").textContent = `coexplore ${data.about.version}, ${data.about.made.slice(0, 16).replace("T", " ")} UTC. Charts: Apache ECharts.`;
-  byId(target)?.scrollIntoView();
+  if (target.startsWith("claim-")) byId(target)?.scrollIntoView();
 }
 
 // What the reader has turned stays as it was; the running part goes on by itself.

@@ -49,7 +49,7 @@ function compare() {
   const place = el("div", { class: "scroll" });
   const show = () => {
     about.textContent = sharedNote(chosen());
-    seeds.place.style.height = `${70 + 30 * chosen().length}px`;
+    seeds.place.style.height = `${70 + 36 * chosen().length}px`;
     for (const one of [chart, seeds]) one.update();
     place.replaceChildren(comparison(chosen(), state, show));
   };

@@ -11,7 +11,7 @@ function seedsOption(lines, { window }, { width }) {
     xAxis: axis(`reward, ${WINDOWS[window] === "all" ? "all episodes" : WINDOWS[window]}`, { type: "value", scale: true }),
     yAxis: axis("", {
       type: "category", inverse: true, data: lines.map((line) => line.label), axisTick: { show: false },
-      axisLabel: { color: theme.colour("text"), width: across, overflow: "truncate", interval: 0 },
+      axisLabel: { color: theme.colour("text"), width: across, overflow: "break", lineHeight: 13, interval: 0 },
     }),
     tooltip: tooltip({ formatter: ({ value: [x, i, seed] }) => told(lines[i].label, [[lines[i].look.colour, `seed ${seed}`, number(x)]]) }),
     series: lines.map((line, i) => ({
