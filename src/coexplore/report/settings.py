@@ -94,6 +94,7 @@ class Settings:
             "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
             **(_band(values, bounds) if several else {}),
             "bounds": bounds,
+            "possible": bounds or ([short(values.min()), short(values.max())] if curves else None),
             **windows(same),
             "runs": [_run(result) for result in sorted(same, key=lambda result: result.run.seed)],
         }

@@ -57,8 +57,10 @@ def both_names(rule: str) -> str:
 
 
 def legend(label: str, rule: str) -> str:
-    """What a line is called: both names where it is the rule itself, else its own."""
-    return both_names(rule) if label in (rule, SHORT.get(rule)) else label
+    """What a line is called: both names where it is the rule itself, else its own, in which the rule has its name."""
+    if label in (rule, SHORT.get(rule)):
+        return both_names(rule)
+    return SHORT.get(rule, rule) + label.removeprefix(rule) if label.startswith(f"{rule}, ") else label
 
 
 def looks(rules: Sequence[str]) -> list[Look]:

@@ -11,7 +11,7 @@ function curve(setting, { label = setting.label, look, compute = false }) {
     x: compute ? axis.map((x) => x * setting.draws) : axis,
     mean: setting.mean,
     band: (kind) => !setting.sd || kind === "none" ? null : kind === "interval" ? [setting.lows, setting.highs] :
-      spread(setting.mean, setting.sd, setting.bounds),
+      spread(setting.mean, setting.sd, setting.possible),
   };
 }
 
