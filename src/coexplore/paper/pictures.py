@@ -73,6 +73,7 @@ def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
     for panel, window in zip(axes, figure.windows, strict=True):
         marks.bars(panel, _places(figure, found, window), _lines(found), figure.axis)
+    axes[0].set_ylim(bottom=0)  # when all panels, which share it, have said how high they are
 
 
 def _places(figure: Figure, found: Found, window: str) -> dict[str, dict[float | int, marks.Place]]:

@@ -175,8 +175,6 @@ def bars(axes: Any, places: Places, lines: Sequence[Line], label: str = "N, hidd
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
     axes.set_xlabel(label)
     axes.margins(x=0.01)
-    if min(value for found in places.values() for place in found.values() for value in place.values) >= 0:
-        axes.set_ylim(bottom=0)
 
 
 def _dots(axes: Any, x: float, wide: float, values: Sequence[float]) -> None:

@@ -113,7 +113,8 @@ def caption(groups: Iterable[Sequence[Result]], band: str = "sd") -> str:
 def add_caption(figure: Figure, text: str) -> None:
     """Under the picture, on two rows if need be."""
     parts = text.split(" · ")
-    rows = [text] if len(text) < WIDEST else [" · ".join(parts[:-1]), parts[-1]]
+    cuts = [[" · ".join(parts[:k]), " · ".join(parts[k:])] for k in range(1, len(parts))]
+    rows = min(cuts, key=lambda rows: max(map(len, rows))) if len(text) > WIDEST and cuts else [text]
     figure.supxlabel("\n".join(rows), size=9, color="#444444")
 
 
