@@ -89,7 +89,7 @@ class Replay:
             part = int(name.split("[")[0])
             rate = rates[part] * (rules[part]["recurrent_rate"] if "W_rec" in name else 1)
             if name.split("'")[1] in "UuQm":
-                rate *= rules[part]["centring_rate"]
+                rate *= rules[part].get("centring_rate", 1.0)
             flat[name], self.moments[name] = oracle.adam(flat[name], g, before, self.t, rate)
             small = np.where(g == 0, np.inf, np.abs(g))
             self.smallest[name] = np.minimum(self.smallest.get(name, np.inf), small)

@@ -67,12 +67,22 @@ ONE_UPDATE = [
         small(Recurrent(centring=c, centring_strength=0.3, chain_signals="signed"), signals="signed")
         for c in ("none", "activity", "reward", "both")
     ),
+    *(
+        small(Boltzmann(0.7, 3, centring=how, centring_strength=0.7), N=N, batch=B)
+        for how, N, B in (("half", 7, 16), ("drive", 33, 5), ("predicted", 1, 1), ("predicted", 64, 33))
+    ),
+    *(
+        small(Boltzmann(0.7, 2, centring=how, pair_strength=0.6, chain_signals=signs), N=13, signals=signs)
+        for how, signs in (("half", "signed"), ("predicted", "binary"), ("predicted", "signed"))
+    ),
+    small(Boltzmann(steps=2, centring="predicted", centring_rate=0.3), critic=None),
     small(Boltzmann(steps=2, recurrent_rate=0.3)),
     small(Recurrent(recurrent_rate=0.3), learning_rate=Linear(0.01, 0.001)),
 ]
 TWENTY_UPDATES = [
     small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=20, bits=2, learning_rate=Linear(0.01, 0.001)),
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
+    small(Boltzmann(0.5, 4, centring="predicted", pair_strength=Linear(0.0, 1.0)), N=20, bits=2),
     small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
     small(Reinforce(), N=13, bits=2, signals="signed"),
     small(StraightThrough(), N=13, bits=2, signals="signed"),

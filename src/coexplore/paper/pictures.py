@@ -22,11 +22,11 @@ def draw(
     drawn, missing = found(figure, evidence)
     if not drawn:
         raise NotRun(f"{figure.name}: nothing of it")
-    page, axes = plots.panels(max(1, len(figure.windows)), wide=figure.kind == "bars")
+    page, axes = plots.panels(max(1, len(figure.windows)), wide=figure.kind in ("bars", "map"))
     PAINTERS[figure.kind](figure, axes, drawn)
     for panel, window in zip(axes, figure.windows, strict=False):
         panel.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
-    if figure.kind == "bars" or len(axes) > 1:
+    if figure.kind == "bars" or (len(axes) > 1 and figure.kind != "map"):
         plots.add_shared_legend(page, axes[0], heading(figure))
     else:
         page.suptitle(heading(figure), size=12)
@@ -39,12 +39,16 @@ def draw(
 
 def _caption(figure: Figure, found: Found, missing: int, evidence: Evidence) -> str:
     groups = [results for places in found.values() for _, results in places.values()]
-    text = plots.caption(groups, "standard error" if _against(figure, found) else "sd")
+    text = plots.caption(groups, _band(figure, found))
     if figure.kind == "bars" and any(marks.Place.of(same, w).apart for same in groups for w in figure.windows):
         text += "; dots: single seeds, where they come out in two kinds"
     if evidence.episodes != SCALES["paper"].episodes:
         text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
     return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
+
+
+def _band(figure: Figure, found: Found) -> str:
+    return "" if figure.kind == "map" else "standard error" if _against(figure, found) else "sd"
 
 
 def _against(figure: Figure, found: Found) -> str:
@@ -70,6 +74,11 @@ def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
         marks.sweep(panel, _places(figure, found, window), _lines(found), figure.axis, named=len(axes) == 1)
 
 
+def _map(figure: Figure, axes: list[Any], found: Found) -> None:
+    for panel, window in zip(axes, figure.windows, strict=True):
+        marks.heat(panel, _places(figure, found, window), figure.axis)
+
+
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
     for panel, window in zip(axes, figure.windows, strict=True):
         marks.bars(panel, _places(figure, found, window), _lines(found), figure.axis)
@@ -92,4 +101,4 @@ def _lines(found: Found) -> list[marks.Line]:
     return plots.lines({label: plots.rule_of(next(iter(places.values()))[1]) for label, places in found.items()})
 
 
-PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "bars": _bars}
+PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "map": _map, "bars": _bars}

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from coexplore import __version__
-from coexplore.paper.evidence import unmixed
+from coexplore.paper.checkpoints import read_table
+from coexplore.paper.evidence import Row, unmixed
 from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES, heading
 from coexplore.paper.tuned_claims import verdicts
@@ -17,7 +18,7 @@ from coexplore.paper.verdict import Verdict
 from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside
 from coexplore.report.settings import Settings, exact
-from coexplore.results.palette import RULES, SHADES, SPARE, both_names
+from coexplore.results.palette import ON_DARK, RULES, SHADES, SPARE, both_names
 from coexplore.run import Result, bins, dashed
 from coexplore.stats.estimates import student
 from coexplore.store import StoreError
@@ -30,6 +31,7 @@ STUDENT_STEPS = 400
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
     kept = unmixed(results)
     whole, unsound = _sorted_out(kept)
+    measured, unread = _measured(store)
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
     drawn = figures(whole, settings, judged)
@@ -37,11 +39,11 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
         "about": {
             **about(whole),
             "store": text(store),
-            "problems": [text(line) for line in (*problems, *unsound)],
+            "problems": [text(line) for line in (*problems, *unsound, *unread)],
             "judged": judged,
             "left_out": len(results) - len(kept),
         },
-        "claims": claims(verdicts(whole, judged), judged),
+        "claims": claims(verdicts(whole, judged, measured), judged),
         "settings": settings.rows,
         "of_rules": list(map(dashed, settings.rules)),
         "axes": settings.axes,
@@ -95,6 +97,14 @@ def _sorted_out(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     return whole, problems
 
 
+def _measured(store: str) -> tuple[list[Row], list[str]]:
+    """The table of what was measured of the networks of a store, and what is wrong with it."""
+    try:
+        return read_table(store), []
+    except StoreError as error:
+        return [], [str(error)]
+
+
 def sound(result: Result) -> bool:
     """Whether the curve and the firing rates have a shape that this run can have given them, or a pack kept neither."""
     if not result.has_curve:
@@ -118,7 +128,7 @@ def palette() -> dict[str, Any]:
     """How rules look; the page has no colours of its own for them."""
     rules = {rule: look._asdict() for rule, look in RULES.items()}
     names = {rule: both_names(rule) for rule in RULES}
-    return {"rules": rules, "names": names, "spare": [look._asdict() for look in SPARE], "shades": SHADES}
+    return {"rules": rules, "names": names, "spare": [look._asdict() for look in SPARE], "shades": [SHADES, ON_DARK]}
 
 
 def _machine(result: Result) -> str:

@@ -157,6 +157,21 @@ def _reach(found: Mapping[float | int, Place]) -> np.ndarray:
     return np.abs(np.array(ends) - [one.mean for one in found.values()])
 
 
+def heat(axes: Any, places: Places | Mapping[str, Mapping[float | int, Summary]], label: str) -> None:
+    """A row for each line, the first one lowest, a column for each place: means as colours from 0 to 1, and written."""
+    ticks = sorted({x for found in places.values() for x in found})
+    means = [[found[x].mean if x in found else np.nan for x in ticks] for found in places.values()]
+    axes.grid(visible=False)
+    axes.imshow(means, cmap="viridis", vmin=0, vmax=1, aspect="auto", origin="lower")
+    for (row, column), mean in np.ndenumerate(means):
+        if np.isfinite(mean):
+            colour = "white" if mean < 0.6 else "black"
+            axes.text(column, row, f"{mean:.2f}".replace("0.", "."), ha="center", va="center", size=11, color=colour)
+    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_yticks(range(len(places)), list(places))
+    axes.set_xlabel(label)
+
+
 def bars(axes: Any, places: Places, lines: Sequence[Line], label: str = "N, hidden units") -> None:
     """Groups of bars, one bar for each line in each group, its note in it. Error bars are one standard deviation; where
     runs come out in two kinds, each run is a dot instead."""

@@ -37,7 +37,7 @@ SPARE = [  # for rules of somebody's own, and for whatever else must be told apa
 ]
 DASHES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 HATCHES = tuple(look.hatch for look in RULES.values())
-SHADES = 0.65  # how far the lightest and the darkest of many shades lie from the colour itself
+SHADES, ON_DARK = 0.65, 0.5  # how far the ends of many shades lie from the colour itself, on a light page and a dark
 SHORT = {
     "boltzmann": "Algorithm 1",
     "recurrent": "Algorithm 2",
@@ -81,13 +81,13 @@ def _variant(look: Look, i: int, count: int) -> Look:
     dash = DASHES[(DASHES.index(look.dash) + i) % len(DASHES)]
     marker = MARKERS[(MARKERS.index(look.marker) + i) % len(MARKERS)] if look.marker in MARKERS else look.marker
     hatch = HATCHES[(HATCHES.index(look.hatch) + i) % len(HATCHES)] if look.hatch in HATCHES else look.hatch
-    light, dark = shade(look.colour, i, count), shade(look.dark, count - 1 - i, count)
+    light, dark = shade(look.colour, i, count), shade(look.dark, count - 1 - i, count, ON_DARK)
     return Look(light, dark, dash, marker, hatch)
 
 
-def shade(colour: str, i: int, count: int) -> str:
+def shade(colour: str, i: int, count: int, most: float = SHADES) -> str:
     """The i-th of `count` shades, from light to dark; the more there are, the further apart are the ends."""
-    reach = SHADES * min(1.0, (count + 1) / 6)
+    reach = most * min(1.0, (count + 1) / 6)
     at = reach * (2 * i / (count - 1) - 1) if count > 1 else 0.0
     toward = 0 if at > 0 else 255
     parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]

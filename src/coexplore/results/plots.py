@@ -57,13 +57,14 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
     return figure
 
 
-def panels(count: int, wide: bool = False, tall: float = 0.0) -> tuple[Figure, list[Any]]:
-    """So many, two beside one another or, if `wide`, each across the page: at 800 pixels all of it can be read."""
+def panels(count: int, wide: bool = False, alike: bool = True) -> tuple[Figure, list[Any]]:
+    """So many, two beside one another or, if `wide`, each across the page: at 800 pixels all of it can be read.
+    They have one axis of reward if they are alike."""
     columns = 1 if wide or count == 1 else 2
     rows = -(-count // columns)
     with mpl.rc_context(LOOK):
-        figure = Picture(figsize=(WIDTH, tall or (4.8 if rows == 1 else 3.6 * rows)), layout="constrained")
-        axes = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
+        figure = Picture(figsize=(WIDTH, 4.8 if rows == 1 else 3.6 * rows), layout="constrained")
+        axes = list(figure.subplots(rows, columns, squeeze=False, sharey=alike).flat)
     for spare in axes[count:]:
         spare.set_axis_off()  # where the legend goes
     for k, panel in enumerate(axes[:count]):
@@ -105,7 +106,7 @@ def caption(groups: Iterable[Sequence[Result]], band: str = "sd") -> str:
     """What a reader must know of the numbers: how many seeds, and how many runs froze."""
     groups = list(groups)
     counts = sorted({len(same) for same in groups})
-    seeds = f"mean ± {band} over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
+    seeds = f"mean{band and f' ± {band}'} over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
     froze = sum(result.frozen for same in groups for result in same)
     return seeds + (f" · {froze} of {sum(map(len, groups))} runs froze" if froze else "")
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.engines.look import look as look_at_one
-from coexplore.engines.one_layer import chain, multiplexer, numbers, refused, steps, structure
+from coexplore.engines.one_layer import centre, chain, multiplexer, numbers, predicts, refused, steps, structure
 from coexplore.network import Params
 from coexplore.rules import BUILT_IN, UnbiasedWeightMax
+from coexplore.rules.centring import Predicting
 from coexplore.rules.chain import Coupled, Lazy
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
@@ -174,6 +175,7 @@ def _shape(run: Run) -> Any:
         rule.centres_activity,
         run.signals == "signed",
         drawn is not None and drawn.signals == "signed",
+        centre(run),
         isinstance(drawn, Lazy),
     )
 
@@ -183,23 +185,19 @@ def _critic_units(run: Run) -> int:
 
 
 def _flat_numbers(run: Run) -> tuple[float, ...]:
-    """(start, stop) of coupling, centring strength and the three learning rates; then trace decay, W_rec's rate."""
-    *pairs, decay, recurrent_rate = numbers(run)
-    return *(end for pair in pairs for end in pair), decay, recurrent_rate
+    """(start, stop) of coupling, the strengths of centring and the three learning rates; then the plain ones."""
+    *pairs, decay, recurrent_rate, centring_rate = numbers(run)
+    return *(end for pair in pairs for end in pair), decay, recurrent_rate, centring_rate
 
 
 def _layout(run: Run) -> dict[str, tuple[int, tuple[int, int], tuple[int, int]]]:
     """Where each array lies in the flat vector: its start, its shape there (rows padded) and its own."""
     D, N, C = run.task.size, run.hidden[0], _critic_units(run)
-    names = ["W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0"]
-    own = [(D, N), (1, N), (N, N), (1, N), (1, 1), (D, C), (1, C), (1, C), (1, 1)]
-    offsets = _shape(run).offsets
-    if chain(run) is None:
-        names[2:3], own[2:3], offsets = [], [], [*offsets[:2], *offsets[3:]]
-    if run.critic is None:
-        names, own = names[:-4], own[:-4]
-    padded = [(rows, -(-columns // 8) * 8) for rows, columns in own]
-    return {part: (at, wide, mine) for part, at, wide, mine in zip(names, offsets, padded, own, strict=False)}
+    names = ["W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0", "U", "u"]
+    own = [(D, N), (1, N), (N, N), (1, N), (1, 1), (D, C), (1, C), (1, C), (1, 1), (D, N), (1, N)]
+    there = [True, True, chain(run) is not None, True, True, *[run.critic is not None] * 4, *[predicts(run)] * 2]
+    every = zip(names, _shape(run).offsets[:-1], own, there, strict=True)
+    return {part: (at, (mine[0], -(-mine[1] // 8) * 8), mine) for part, at, mine, here in every if here}
 
 
 def _packed(run: Run, params: Params) -> np.ndarray:
@@ -207,6 +205,8 @@ def _packed(run: Run, params: Params) -> np.ndarray:
     arrays = {"W": hidden.W, "b": hidden.b, "W_out": output.W.T, "b_out": output.b}
     if isinstance(hidden, Coupled):
         arrays["W_rec"] = hidden.W_rec
+    if isinstance(hidden, Predicting):
+        arrays |= {"U": hidden.U, "u": hidden.u}
     if params.critic is not None:
         critic = params.critic
         arrays |= {"V": critic.hidden.W, "v": critic.hidden.b, "w": critic.output.W.T, "w_0": critic.output.b}
@@ -221,6 +221,6 @@ def _unpacked(run: Run, flat: np.ndarray) -> Params:
     x = {}
     for part, (at, wide, mine) in _layout(run).items():
         x[part] = flat[at : at + wide[0] * wide[1]].reshape(wide)[:, : mine[1]].copy()
-    hidden = [x["W"], x["b"][0], *([x["W_rec"]] if "W_rec" in x else [])]
+    hidden = [x["W"], x["b"][0], *([x["W_rec"]] if "W_rec" in x else []), *([x["U"], x["u"][0]] if "U" in x else [])]
     critic = [x["V"], x["v"][0], x["w"].T, x["w_0"][0]] if run.critic else []
     return jax.tree.unflatten(structure(run), [*hidden, x["W_out"].T, x["b_out"][0], *critic])

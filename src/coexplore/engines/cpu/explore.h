@@ -59,6 +59,7 @@ struct Explore {
     const int B = z.B, D = z.D(), NP = z.NP(), CP = z.CP();
     const float* const params = w.params;
     affine(w.S_pattern, B, D, z.signed_inputs, params, params + z.b(), NP, -LOG2E, w.scratch, w.drive);
+    if (z.centre != Centre::none) expect();
     if (z.critic == Critic::none) return;
     affine(w.S_pattern, B, D, z.signed_inputs, params + z.V(), params + z.v(), CP, 1.f, w.scratch, w.hidden);
     for (int b = 0; b < B; b++) {
@@ -69,6 +70,21 @@ struct Explore {
         for (int j = 0; j < CP; j++) hidden[j] = std::tanh(hidden[j]);
       episodes.V[b] = dot(hidden, params + z.w(), CP) + params[z.w_0()];
     }
+  }
+
+  // E, what units are expected to do, into P.
+  void expect() {
+    const int B = z.B, NP = z.NP();
+    const float* const U = w.params + z.U();
+    if (z.centre == Centre::half) std::fill(w.P.data, w.P + B * NP, 0.f);
+    if (z.centre == Centre::drive) std::copy(w.drive.data, w.drive + B * NP, w.P.data);
+    if (z.centre == Centre::predicted)
+      affine(w.S_pattern, B, z.D(), z.signed_inputs, U, w.params + z.u(), NP, -LOG2E, w.scratch, w.P);
+    for (int b = 0; b < B; b++)
+      for (int j = 0; j < NP; j += LANES) {
+        float* const E = w.P + b * NP + j;
+        store(E, only(load(w.is_unit + j), probability(load(E))));
+      }
   }
 
   // H ~ Ber(sigma(x)) for one episode's layer; y = -log2(e) x. Lazy: where u < 1/2, by 2 u; elsewhere bits stay as they are.

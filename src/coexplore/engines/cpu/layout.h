@@ -3,6 +3,7 @@
 // All parameters lie in one flat vector, rows padded to whole vectors (N to NP, the critic's C to CP):
 //
 //     W [D][NP] | b [NP] | W_rec [N][NP] (chain only) | W_out [NP] | b_out | V [D][CP] | v [CP] | w [CP] | w_0
+//     | U [D][NP] | u [NP] (where units predict themselves)
 //
 // Padded entries start at zero and stay there: their activity is masked to zero, so their gradient is zero.
 #pragma once
@@ -14,6 +15,7 @@ namespace coexplore {
 
 enum class Rule { reinforce, boltzmann, recurrent, straight_through, unbiased_weight_max, expected_weight_max };
 enum class Critic { none, relu, tanh };
+enum class Centre { none, half, drive, predicted };  // E, of which Algorithm 1 subtracts kappa E from H
 
 constexpr bool is_chain(Rule rule) { return rule == Rule::boltzmann || rule == Rule::recurrent; }
 
@@ -32,6 +34,7 @@ struct Shape {
   int N, T, B, C, bits;
   bool signed_inputs, signed_rewards, centre_reward, centre_activity;
   bool signed_signals, signed_chain;  // whether 2 H - 1 is what the output hears, what the hidden units hear of each other
+  Centre centre;
   bool lazy;  // whether a unit is drawn anew in half of the chain's steps only (Algorithm 1)
 
   int D() const { return bits + (1 << bits); }
@@ -57,7 +60,9 @@ struct Shape {
   int v() const { return V() + D() * CP(); }
   int w() const { return v() + CP(); }
   int w_0() const { return w() + CP(); }
-  int end() const { return critic == Critic::none ? V() : w_0() + LANES; }
+  int U() const { return critic == Critic::none ? V() : w_0() + LANES; }
+  int u() const { return U() + D() * NP(); }
+  int end() const { return centre == Centre::predicted ? u() + NP() : U(); }
 };
 
 struct Linear {
@@ -66,8 +71,8 @@ struct Linear {
 };
 
 struct Numbers {
-  Linear coupling, centring_strength, rate_hidden, rate_output, rate_critic;
-  double trace_decay, recurrent_rate;  // W_rec's rate is a multiple of its layer's
+  Linear coupling, centring_strength, pair_strength, rate_hidden, rate_output, rate_critic;
+  double trace_decay, recurrent_rate, centring_rate;  // the rates of W_rec and of U are multiples of their layer's
   int64_t updates;
 };
 
@@ -100,13 +105,14 @@ inline size_t apart(size_t n) { return (n + 1023) / 1024 * 1024 + 128; }
 
 struct Workspace {
   size_t BP, NP, CP, D, N, steps, inputs;
-  Aligned<float> drive, heard, P, E, tables, scratch, partial, total, lean, hidden, back, weight, learned;
+  Aligned<float> drive, heard, P, E, error, tables, scratch, partial, total, lean, hidden, back, weight, learned;
   float *params, *m, *v;
   Aligned<int32_t> S, H, S_pattern, H_pattern, x_pattern, is_unit, unit;
 
   explicit Workspace(const Shape& z)
       : BP(z.BP()), NP(z.NP()), CP(z.CP()), D(z.D()), N(z.N), steps(z.steps()), inputs(z.inputs()), drive(BP * NP),
-        heard(BP * NP), P(BP * NP), E(steps * BP * NP), tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
+        heard(BP * NP), P(BP * NP), E(steps * BP * NP), error(z.centre == Centre::none ? 0 : BP * NP),
+        tables(z.chain() ? fours(N) * PATTERNS * NP : 0),
         scratch(std::max(fours(D), OUTER_GROUPS) * PATTERNS * BLOCK * LANES), partial(inputs * OUTER_BLOCK * LANES),
         total(std::max(NP, CP)), lean(NP), hidden(BP * CP), back(BP * CP), weight(steps * BP),
         learned(3 * apart(z.end())), params(learned), m(params + apart(z.end())), v(m + apart(z.end())),

@@ -14,7 +14,7 @@ struct Learn {
   const Numbers& numbers;
   const Episodes& episodes;
   const double progress;
-  const float c;
+  const float c, kappa, rho;
 
   // Each part has a copy of adam, which stores cannot change: it stays in registers.
   void run(const Adam& adam) {
@@ -98,7 +98,7 @@ struct Learn {
 
   // W, b and, in a chain, W_rec, which follows b. In Algorithm 1 its diagonal stays; in Algorithm 2 earlier steps weigh less.
   void learn_hidden(Adam adam) {
-    const int B = z.B, D = z.D(), NP = z.NP();
+    const int B = z.B, D = z.D(), NP = z.NP(), groups = z.steps() * fours(B);
     const float rate = (float)numbers.rate_hidden.at(progress), lambda = (float)numbers.trace_decay;
     float decay = 1;
     for (int s = z.steps(); s-- > 0; decay *= lambda)
@@ -108,13 +108,47 @@ struct Learn {
     if (RULE == Rule::boltzmann && is_signed) sum_leans();
     const int32_t *const units = w.unit, *const is_unit = w.is_unit;
     const float *const lean = w.lean, *const sum_of_all = w.total;
-    climb(adam, 0, NP, z.inputs(), z.steps() * fours(B), w.E, rate, [=, c = c](int i, int j, Lanes sum) INLINE_LAMBDA {
+    const auto recurrent = [=, this, c = c](int i, int j, Lanes sum) INLINE_LAMBDA {
       if constexpr (RULE == Rule::boltzmann) {
         if (is_signed) sum = only(load(is_unit + j), sum + sum - (load(lean + j) + all(lean[i - D - 1])));
+        if (rho != 0) sum = sum - all(rho) * expected_pairs(i - D - 1, j);
         sum = load(units + j) == i - D - 1 ? Lanes{} : sum;
       } else if (is_signed) sum = sum + sum - load(sum_of_all + j);
       adam.step(i * NP + j, all(c) * sum, rate_rec);
-    });
+    };
+    if (RULE != Rule::boltzmann || z.centre == Centre::none)
+      return climb(adam, 0, NP, z.inputs(), groups, w.E, rate, recurrent);
+    outer(w.x_pattern + 1 + D, z.N, z.inputs(), groups, w.E, w.weight, NP, w.scratch, w.partial,
+          [&](int i, int j, Lanes sum) INLINE_LAMBDA { recurrent(i + 1 + D, j, sum); });
+    centre(kappa);
+    climb(adam, 0, NP, 1 + D, groups, w.error, rate, [](int, int, Lanes) INLINE_LAMBDA {});
+    if (z.centre == Centre::predicted) learn_prediction(adam);
+  }
+
+  // The mean over the batch of the signal times E_i E_j, or of 1/2 (2 E_i - 1) (2 E_j - 1) where the chain hears signs. The
+  // product of the two comes first, so that W_rec stays symmetric to the last bit.
+  Lanes expected_pairs(int i, int j) const {
+    const int NP = z.NP();
+    Lanes sum = {};
+    for (int b = 0; b < z.B; b++) {
+      const Lanes E = load(w.P + b * NP + j), E_i = all(w.P[b * NP + i]);
+      const Lanes pair = z.signed_chain ? all(0.5f) * ((E + E - all(1.f)) * (E_i + E_i - all(1.f))) : E * E_i;
+      sum += all(episodes.signal[b]) * pair;
+    }
+    return only(load(w.is_unit + j), sum);
+  }
+
+  // H - strength E.
+  void centre(float strength) {
+    for (int k = 0; k < z.B * z.NP(); k += LANES) store(w.error + k, load(w.E + k) - all(strength) * load(w.P + k));
+  }
+
+  // U and u, by x (H - E)^T whatever the reward.
+  void learn_prediction(Adam adam) {
+    centre(1.f);
+    for (int b = 0; b < z.B; b++) w.weight[b] = 1.f / z.B;
+    const float rate = (float)(numbers.rate_hidden.at(progress) * numbers.centring_rate);
+    climb(adam, z.U(), z.NP(), 1 + z.D(), fours(z.B), w.error, rate, [](int, int, Lanes) INLINE_LAMBDA {});
   }
 
   // Ascent on delta V(s).

@@ -17,10 +17,10 @@ template <class T>
 using Flat = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Couplings and rates as (start, stop) pairs, then plain numbers, in the order of Numbers.
-using Flat12 = std::array<double, 12>;
-static Numbers numbers_of(const Flat12& x, int64_t updates) {
+using FlatNumbers = std::array<double, 15>;
+static Numbers numbers_of(const FlatNumbers& x, int64_t updates) {
   auto linear = [&](int i) { return Linear{x[2 * i], x[2 * i + 1]}; };
-  return {linear(0), linear(1), linear(2), linear(3), linear(4), x[10], x[11], updates};
+  return {linear(0), linear(1), linear(2), linear(3), linear(4), linear(5), x[12], x[13], x[14], updates};
 }
 
 static void expect(bool right, const char* what) {
@@ -30,6 +30,7 @@ static void expect(bool right, const char* what) {
 // In the order of the enumerations. The last rule is a form of the one before it, not one that Python knows by name.
 static const char* const RULES[] = {"reinforce", "boltzmann", "recurrent", "ste", "unbiased-weight-max", "expected"};
 static const char* const CRITICS[] = {"none", "relu", "tanh"};
+static const char* const CENTRES[] = {"none", "half", "drive", "predicted"};
 
 static void check(const Shape& z) {
   auto within = [](int x, int most) { return 1 <= x && x <= most; };
@@ -42,12 +43,13 @@ static void check(const Shape& z) {
 
 static void new_shape(Shape* self, const std::string& rule, const std::string& critic, int N, int T, int B, int C, int bits,
                       bool signed_inputs, bool signed_rewards, bool centre_reward, bool centre_activity, bool signed_signals,
-                      bool signed_chain, bool lazy) {
+                      bool signed_chain, const std::string& centre, bool lazy) {
   const auto r = std::find(RULES, std::end(RULES), rule);
   const auto c = std::find(CRITICS, std::end(CRITICS), critic);
-  expect(r != std::end(RULES) && c != std::end(CRITICS), "unknown rule or critic");
+  const auto e = std::find(CENTRES, std::end(CENTRES), centre);
+  expect(r != std::end(RULES) && c != std::end(CRITICS) && e != std::end(CENTRES), "unknown rule, critic or centre");
   new (self) Shape{(Rule)(r - RULES), (Critic)(c - CRITICS), N, T, B, C, bits, signed_inputs, signed_rewards, centre_reward,
-                   centre_activity, signed_signals, signed_chain, lazy};
+                   centre_activity, signed_signals, signed_chain, (Centre)(e - CENTRES), lazy};
   check(*self);
 }
 
@@ -75,7 +77,7 @@ static Training training_of(const Shape& z, int64_t updates, const Flat<float>& 
   return {params.data(), m.data(), v.data(), random.data(), curve.data(), (int64_t)curve.size()};
 }
 
-static double advance_run(const Shape& z, const Flat12& numbers, int64_t updates, Flat<float> params,
+static double advance_run(const Shape& z, const FlatNumbers& numbers, int64_t updates, Flat<float> params,
                           Flat<float> m, Flat<float> v, Flat<uint32_t> random, Flat<double> curve, int64_t t, int64_t n) {
   const Training x = training_of(z, updates, params, m, v, random, curve, t, n);
   nb::gil_scoped_release release;
@@ -83,7 +85,7 @@ static double advance_run(const Shape& z, const Flat12& numbers, int64_t updates
 }
 
 // One update that also returns what it drew.
-static double record_update(const Shape& z, const Flat12& numbers, int64_t updates, Flat<float> params,
+static double record_update(const Shape& z, const FlatNumbers& numbers, int64_t updates, Flat<float> params,
                             Flat<float> m, Flat<float> v, Flat<uint32_t> random, Flat<double> curve, int64_t t,
                             Flat<float> s, Flat<float> u, Flat<float> h, Flat<float> u_a, Flat<float> a) {
   const Training x = training_of(z, updates, params, m, v, random, curve, t, 1);
@@ -103,7 +105,7 @@ static bool has_avx2() {
 
 NB_MODULE(COEXPLORE_MODULE, module) {
   nb::class_<Shape>(module, "Shape").def("__init__", new_shape).def_prop_ro("offsets", [](const Shape& z) {
-    return std::array<int, 10>{0, z.b(), z.W_rec(), z.W_out(), z.b_out(), z.V(), z.v(), z.w(), z.w_0(), z.end()};
+    return std::array<int, 12>{0, z.b(), z.W_rec(), z.W_out(), z.b_out(), z.V(), z.v(), z.w(), z.w_0(), z.U(), z.u(), z.end()};
   });
   module.def("seed", new_seed);
   module.def("random_words", random_words);
@@ -115,6 +117,9 @@ NB_MODULE(COEXPLORE_MODULE, module) {
   nb::list rules;
   for (const char* const* rule = RULES; rule + 1 != std::end(RULES); rule++) rules.append(*rule);
   module.attr("RULES") = nb::tuple(rules);
+  nb::list centres;
+  for (const char* centre : CENTRES) centres.append(centre);
+  module.attr("CENTRES") = nb::tuple(centres);
   module.attr("MOST_UNITS") = MOST_UNITS;
   module.attr("MOST_BATCH") = MOST_BATCH;
   module.attr("RANDOM_WORDS") = RANDOM_WORDS;

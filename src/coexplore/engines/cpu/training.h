@@ -37,10 +37,12 @@ template <Rule RULE, bool RECORD>
 double update(const Shape& z, Workspace& w, const Numbers& numbers, Random& random, int64_t t, const Draws* record) {
   const double progress = (double)t / (double)(numbers.updates > 1 ? numbers.updates - 1 : 1);
   const float c = (float)numbers.coupling.at(progress);
-  const float kappa = z.centre_activity ? (float)numbers.centring_strength.at(progress) : 0.f;
+  const bool centred = z.centre_activity || z.centre != Centre::none;
+  const float kappa = centred ? (float)numbers.centring_strength.at(progress) : 0.f;
+  const float rho = z.centre != Centre::none ? (float)numbers.pair_strength.at(progress) : 0.f;
   Episodes episodes;
   const double reward = Explore<RULE, RECORD>{z, w, random, record, episodes, c, kappa}.run();
-  Learn<RULE>{z, w, numbers, episodes, progress, c}.run(Adam(w.params, w.m, w.v, t + 1));
+  Learn<RULE>{z, w, numbers, episodes, progress, c, kappa, rho}.run(Adam(w.params, w.m, w.v, t + 1));
   return reward;
 }
 

@@ -15,7 +15,7 @@ function mixed(a, b, share) {
 
 // The i-th of `count` shades of a colour, from light to dark.
 function shade(colour, i, count) {
-  const reach = data.palette.shades * Math.min(1, (count + 1) / 6);
+  const reach = data.palette.shades[Number(theme.dark)] * Math.min(1, (count + 1) / 6);
   const at = count > 1 ? reach * (2 * i / (count - 1) - 1) : 0;
   const parts = [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
   const one_sided = count > 1 && (Math.max(...parts) < 64 || Math.min(...parts) > 192); // as of black and white
