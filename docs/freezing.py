@@ -120,7 +120,7 @@ def deeper(run: Run, L: int) -> Run:
 def draw(results: list, path: Path) -> None:
     """A panel for each rule: the share of frozen runs, with its 95 % interval."""
     trained, runs = by_setting(results), settings()
-    page, axes = plots.panels(len(PLACES), 5.0)
+    page, axes = plots.panels(len(PLACES))
     for panel, (rule, places) in zip(axes, PLACES.items(), strict=True):
         cures = [cure for cure in CURES if (rule, next(iter(places)), cure) in runs]
         for i, cure in enumerate(cures):
@@ -132,9 +132,8 @@ def draw(results: list, path: Path) -> None:
         panel.set_xticks(range(len(places)), list(places))
         panel.set_title(rule, size=10)
         panel.set_ylim(0, 1.05)
-    axes[0].set_ylabel("share of runs that froze")
-    axes[0].legend(frameon=False, fontsize=9, loc="upper left")
-    page.suptitle(f"{EPISODES:,} episodes, {SEEDS} seeds, 95 % intervals", size=11)
+        panel.set_ylabel("share that froze" if panel.get_ylabel() else "")
+    plots.add_shared_legend(page, axes[0], f"{EPISODES:,} episodes, {SEEDS} seeds, 95 % intervals")
     plots.save(page, path)
 
 

@@ -22,7 +22,7 @@ from scipy.special import expit
 
 from coexplore import Boltzmann, Run
 from coexplore.engines import cpu
-from coexplore.results import plots
+from coexplore.results import marks, plots
 from coexplore.results.tables import markdown
 
 N, SEEDS, INPUTS = 8, range(3100, 3104), 8
@@ -130,11 +130,10 @@ def draw(found, path):
     for panel, measure in zip(axes, (3, 4), strict=True):
         mine = {f"{s[1]}, T = {s[2]}": x[:, :, measure] for s, x in found.items() if s[0] == COUPLINGS[-1]}
         lines = plots.lines(dict.fromkeys(mine, "boltzmann"))
-        plots.traces(panel, {key: {"x": np.array(EPISODES), "y": y} for key, y in mine.items()}, lines)
+        marks.traces(panel, {key: {"x": np.array(EPISODES), "y": y} for key, y in mine.items()}, lines)
     axes[0].set_ylabel("spectral gap of the chain")
     axes[1].set_ylabel("the law of H(T) from that of H(T + 1)")
-    axes[0].get_legend().remove()
-    figure.supxlabel(f"{N} units, c = {COUPLINGS[-1]:g}, mean ± sd over {len(SEEDS)} seeds", size=8)
+    plots.add_shared_legend(figure, axes[0], f"{N} units, c = {COUPLINGS[-1]:g}, mean ± sd over {len(SEEDS)} seeds")
     plots.save(figure, path)
 
 

@@ -3,6 +3,7 @@ both widths in both themes, to be looked at. `make screenshots STORE=runs`, or `
 """
 
 import base64
+import itertools
 import sys
 import tempfile
 import time
@@ -17,9 +18,8 @@ from coexplore.report.data import report
 from coexplore.report.html import page
 from coexplore.store import read
 
-WIDTHS = {"desktop": (1200, 800), "phone": (390, 800)}
-# What to show: an element to begin at, and how far down to go from there.
-PARTS = {"overview": "header", "figures": "#figures .card", "inside": "#inside", "compare": "#compare .card:last-child"}
+WIDTHS = {"desktop": (1400, 900), "phone": (390, 844)}
+PARTS = {"overview": "runs", "figures": "fig2", "inside": "inside", "claims": "claims"}  # which view each shows
 README = {"overview-desktop-light", "figures-desktop-dark", "inside-desktop-light", "figures-phone-light"}
 
 
@@ -35,22 +35,21 @@ def main(store, folder=None):
         offline(browser)
         for size, (width, height) in WIDTHS.items():
             resize(browser, width, height)
-            for theme in ("light", "dark"):
-                browser.get(path.as_uri())
-                if theme == "dark":
-                    browser.execute_script("document.getElementById('theme').click()")
-                browser.execute_script("for (const chart of coexplore.charts) chart.draw()")
-                time.sleep(0.5)  # heat maps are drawn in several goes
-                for part, selector in PARTS.items():
-                    if folder or f"{part}-{size}-{theme}" in README:
-                        shoot(browser, selector, width, height, out / f"{part}-{size}-{theme}.png")
+            for theme, (part, view) in itertools.product(("light", "dark"), PARTS.items()):
+                name = f"{part}-{size}-{theme}"
+                if folder or name in README:
+                    shoot(browser, f"{path.as_uri()}#{view}", theme == "dark", out / f"{name}.png")
 
 
-def shoot(browser, selector, width, height, path):
-    script = "return document.querySelector(arguments[0]).getBoundingClientRect().top + window.scrollY"
-    top = max(0, browser.execute_script(script, selector) - 12)
-    clip = {"x": 0, "y": top, "width": width, "height": height, "scale": 1}
-    made = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
+def shoot(browser, address, dark, path):
+    """Its first screen."""
+    browser.get("about:blank")
+    browser.get(address)
+    if dark:
+        browser.execute_script("document.getElementById('theme').click()")
+    browser.execute_script("for (const chart of coexplore.charts) chart.draw(); window.scrollTo(0, 0)")
+    time.sleep(0.5)  # heat maps are drawn in several goes
+    made = browser.execute_cdp_cmd("Page.captureScreenshot", {})
     path.write_bytes(base64.b64decode(made["data"]))
     print(path)
 

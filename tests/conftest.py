@@ -108,3 +108,37 @@ def emulated(gpu, monkeypatch):
     monkeypatch.setattr(device, "name", lambda: "emulated")
     monkeypatch.setattr(gpu, "backwards", False)
     return gpu
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    """Real runs, small ones."""
+    from coexplore import Boltzmann, Recurrent, Reinforce, Run, grid, train
+    from coexplore.tasks.multiplexer import Multiplexer
+
+    folder = tmp_path_factory.mktemp("report") / "store"
+    small = Run(rule=Boltzmann(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
+    rules = [Boltzmann(), Recurrent(), Reinforce()]
+    train(grid(small, rule=rules, seed=range(2)), engine="cpu", progress=False, store=folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def page(store):
+    """The file of a report: the small runs, and made-up ones for figures of every kind."""
+    import numpy as np
+
+    from coexplore import Result
+    from coexplore.network import Params
+    from coexplore.paper.figures import runs
+    from coexplore.report import html
+    from coexplore.report.data import report
+    from coexplore.store import read
+
+    made = [
+        Result(run, "cpu", np.linspace(0, 0.3 + (i * 7 % 10) / 20, 1000, dtype=np.float32), Params((), None))
+        for i, run in enumerate(runs(["fig2", "figa2", "compute", "expected", "depth-paper"], 4_000_000, 2))
+    ]
+    path = store.parent / "report.html"
+    path.write_text(html.page(report([*read(store)[0], *made], "made up")).html)
+    return path

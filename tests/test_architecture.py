@@ -41,7 +41,7 @@ HOMES = {
         "tasks/multiplexer_env.py",
         "tasks/__init__.py",
     },
-    "matplotlib": {"results/plots.py"},
+    "matplotlib": {"results/plots.py", "results/marks.py", "results/naming.py"},
     "optax": {"engines/xla.py"},
     "pandas": {"results/frames.py"},
     "ray": {"study/cluster/worker.py"},

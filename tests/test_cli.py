@@ -32,7 +32,7 @@ def test_train_writes_a_table_a_picture_and_results(tmp_path):
         "train", "boltzmann", "reinforce", *SMALL, "--coupling", "0", "0.4..0.1", "--seeds", "2", "--out", str(out)
     )
     assert done.returncode == 0, done.stderr
-    for label in ("boltzmann coupling=0.0", "boltzmann coupling=0.4..0.1", "reinforce", "±", "first quarter"):
+    for label in ("boltzmann coupling=0", "boltzmann coupling=0.4..0.1", "reinforce", "±", "first quarter"):
         assert label in done.stdout
     assert (out / "curves.png").read_bytes().startswith(b"\x89PNG")
     report = json.loads((out / "results.json").read_text())

@@ -8,9 +8,11 @@ from coexplore.network import Params
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
+from coexplore.results import marks, plots
+from coexplore.results.naming import apart
 from coexplore.results.palette import legend
-from coexplore.results.plots import heat, panels
 from coexplore.stats.estimates import summary
+from coexplore.stats.modes import bimodal
 
 
 def made_up(*names, seeds=1, episodes=4_000_000, frozen=False):
@@ -37,9 +39,9 @@ def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
 
 
 def test_a_map_writes_every_mean_into_its_cell_and_nothing_where_nothing_was_trained():
-    _, (axes,) = panels(1)
+    _, (axes,) = plots.panels(1)
     levels = {"c = 0.1": {1: 0.25, 2: -0.5}, "c = 1": {2: 1.0}}
-    heat(axes, {row: {x: summary([mean]) for x, mean in found.items()} for row, found in levels.items()}, "T")
+    marks.heat(axes, {row: {x: summary([mean]) for x, mean in found.items()} for row, found in levels.items()}, "T")
     written = {(text.get_position(), text.get_text()) for text in axes.texts}
     assert written == {((0, 0), ".25"), ((1, 0), "-.50"), ((1, 1), "1.00")}
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["c = 0.1", "c = 1"]
@@ -63,3 +65,45 @@ def test_a_figure_of_which_nothing_was_trained_is_not_drawn(tmp_path):
     with pytest.raises(NotRun, match="fig2: nothing of it"):
         draw(FIGURES["fig2"], made_up("fig2"), tmp_path, 400_000)
     assert not list(tmp_path.iterdir())
+
+
+def test_names_keep_apart_in_order_as_near_to_their_lines_as_they_can():
+    assert apart([0.2, 0.8], 0.1) == [0.2, 0.8]
+    assert apart([0.5, 0.5, 0.9], 0.1) == pytest.approx([0.45, 0.55, 0.9])
+    assert apart([1.0, 1.0, 0.99], 0.1) == pytest.approx([0.9, 1.0, 0.8])
+    many = apart([0.4 + 0.01 * (i % 3) for i in range(9)], 0.1)
+    assert min(np.diff(sorted(many))) == pytest.approx(0.1)
+
+
+def test_two_kinds_of_runs_are_seen_and_one_kind_is_not():
+    rng = np.random.default_rng(0)
+    kinds = [[*rng.normal(0.9, 0.02, n), *rng.normal(0.0, 0.01, 20 - n)] for n in (1, 10, 19)]
+    assert all(bimodal(values, (0, 1)) for values in kinds)
+    assert not any(bimodal(rng.normal(0.8, 0.03, 20), (0, 1)) for _ in range(200))
+    assert sum(bimodal(rng.uniform(0.2, 0.9, 20), (0, 1)) for _ in range(200)) < 20
+    assert not bimodal([0.5] * 20, (0, 1))
+
+
+def test_nothing_is_drawn_beyond_what_is_possible_and_runs_of_two_kinds_are_dots():
+    _, (axes,) = plots.panels(1, wide=True)
+    apart = marks.Place(0.75, 0.45, [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], (0.0, 1.0))
+    alike = marks.Place(0.95, 0.2, [0.9, 1.0, 0.95, 0.92, 0.98], (0.0, 1.0), "c = 0.4")
+    marks.bars(axes, {"boltzmann": {8: apart, 16: alike}}, plots.lines({"boltzmann": "boltzmann"}))
+    dots = [line for line in axes.lines if line.get_marker() == "."]
+    assert [list(one.get_ydata()) for one in dots] == [apart.values]
+    ends = np.concatenate([segment for one in axes.collections for segment in one.get_segments()])
+    assert ends[:, 1].max() <= 1.0
+    assert [text.get_text() for text in axes.texts] == ["c = 0.4"]
+    _, (axes,) = plots.panels(1)
+    results = {"boltzmann": [one for one in made_up("fig2", seeds=3) if one.run.rule.name == "boltzmann"][:3]}
+    results["boltzmann"][0].curve[:] = 1.0
+    marks.curves(axes, results, plots.lines({"boltzmann": "boltzmann"}))
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert 0.0 <= band.min() < band.max() <= 1.0
+
+
+def test_a3_and_a4_are_differences_from_the_default(tmp_path):
+    for name in ("figa3", "figa4"):
+        assert FIGURES[name].against in FIGURES[name].lines
+        _, svg = draw(FIGURES[name], made_up(name, seeds=2), tmp_path)
+        assert f"<!-- reward, difference from {FIGURES[name].against} -->" in svg.read_text()

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, UnbiasedWeightMax, grid
-from coexplore.run import PRESETS, command, flat, labels
+from coexplore.run import PRESETS, change, command, flat, labels, written
 from coexplore.run.run import without_defaults
 from coexplore.settings import FieldError
 
@@ -149,8 +149,8 @@ def test_grid_makes_every_combination_in_order():
 def test_labels_say_what_differs_and_nothing_else():
     runs = [*grid(Run(), coupling=[0.0, 0.5], seed=range(2)), Run(rule=Reinforce())]
     assert labels(runs) == [
-        "boltzmann coupling=0.0",
-        "boltzmann coupling=0.0",
+        "boltzmann coupling=0",
+        "boltzmann coupling=0",
         "boltzmann coupling=0.5",
         "boltzmann coupling=0.5",
         "reinforce",
@@ -169,3 +169,12 @@ def test_flat_names_are_the_flags():
     assert flat(run)["units"] == "64-32"
     assert flat(run)["coupling"] == "0.4..0.1"
     assert flat(run)["seed"] == "1"
+
+
+def test_labels_have_numbers_as_a_person_writes_them():
+    run = Run(rule=Boltzmann())
+    rates = [2 * 1e-6 + 4e-22, 0.1 + 0.2, 1.0]
+    assert labels([change(run, "learning_rate", rate) for rate in rates]) == [
+        f"boltzmann learning-rate={text}" for text in ("2e-6", "0.3", "1")
+    ]
+    assert written("0.4..0.10000000000000002/5e-06, v1.20, 64-64") == "0.4..0.1/5e-6, v1.20, 64-64"

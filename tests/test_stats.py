@@ -242,9 +242,9 @@ def test_a_picture_has_a_curve_per_setting_and_ends_where_training_ended(tmp_pat
     figure = plot(made_up(), tmp_path / "curves.svg")
     (axes,) = figure.axes
     assert [line.get_label() for line in axes.lines] == [
-        "Algorithm 1 · boltzmann coupling=0.0",
+        "Algorithm 1 · boltzmann coupling=0",
         "Algorithm 1 · boltzmann coupling=0.25",
-        "REINFORCE · reinforce",
+        "REINFORCE",
     ]
     assert axes.lines[1].get_xdata()[-1] == 16_000
     assert axes.lines[1].get_ydata()[-1] == pytest.approx(0.61, abs=0.01)

@@ -362,7 +362,7 @@ def test_the_figures_are_searched_drawn_told_and_packed_and_searched_once(tiny, 
     page = report(load(store), "runs", episodes=640)
     charts = {figure["name"]: figure for figure in page["figures"]}
     assert charts.keys() >= {"tuned-first", "tuned-reward", "scaling-1-bits-last", "depth-reward"}
-    (_, i, numbers, note), *_ = charts["tuned-first"]["lines"][0]["places"]
+    (_, i, numbers, note, _), *_ = charts["tuned-first"]["lines"][0]["places"]
     assert page["settings"][i]["rule"] == "boltzmann"
     assert note.startswith("α = ")
     best = outcome(tiny["tuned"].searches(640)[Place("", "Algorithm 1", 3)], Trials(load(store)))

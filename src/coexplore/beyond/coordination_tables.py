@@ -77,16 +77,16 @@ def _words(run: Run) -> str:
 
 def draw(title: str, at: Comparison, path: Path) -> None:
     """The gain of both algorithms against the joint share, and against N where there are several."""
-    from coexplore.results import plots  # matplotlib is slow to import
+    from coexplore.results import marks, plots  # matplotlib is slow to import
 
     page, axes = plots.panels(min(2, len(sizes(at))))
     lines = plots.lines({label: rule.name for label, rule in COUPLED.items()})
     by_share = {rule: _levels(at, rule, [(share, main_size(at)) for share in shares(at)], 0) for rule in COUPLED}
     by_size = {rule: _levels(at, rule, [(MIDDLE, N) for N in sizes(at)], 1) for rule in COUPLED}
-    words = f"share of Var(R) that no additive function of the bits explains, N = {main_size(at)}"
-    plots.levels(axes[0], by_share, lines, shares(at), words)
+    words = f"share of Var(R) that no additive\nfunction of the bits explains, N = {main_size(at)}"
+    marks.levels(axes[0], by_share, lines, shares(at), words)
     if len(axes) > 1:
-        plots.levels(axes[1], by_size, lines, sizes(at), f"N, hidden units, joint share {MIDDLE}")
+        marks.levels(axes[1], by_size, lines, sizes(at), f"N, hidden units,\njoint share {MIDDLE}")
     axes[0].set_ylabel("share of the gap that c > 0 closes")
     for axis in axes:
         axis.axhline(0.0, color="#444444", linewidth=0.8)

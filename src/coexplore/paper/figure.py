@@ -25,8 +25,9 @@ Lines = dict[str, Places]
 class Figure:
     """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all).
 
-    Its first `ordered` lines are values of one setting, in order. A figure of many slow settings trains each for one
-    `part`-th of a scale's episodes, and says so. Of runs in larger batches a length is that of as many updates.
+    Its first `ordered` lines are values of one setting, in order: the report can show one of them alone. A figure of
+    many slow settings trains each for one `part`-th of a scale's episodes, and says so. Of runs in larger batches a
+    length is that of as many updates.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Figure:
     axis: str = "N, hidden units"  # of bars, sweeps and maps
     part: int = 1
     ordered: int = 0
+    against: str = ""  # the line that a picture of curves shows the others as differences from
     beside: tuple[Run, ...] = ()  # trained with it for claims, and not drawn
     question: bool = False  # that the paper leaves open: trained where it is named, and not with "all"
 

@@ -161,6 +161,7 @@ FIGURES = {
             "curves",
             _along(ALG_2, "steps", STEPS["recurrent"], "T = {}"),
             ordered=len(STEPS["recurrent"]),
+            against="T = 2",
         ),
         Figure(
             "figa4",
@@ -168,6 +169,7 @@ FIGURES = {
             "curves",
             _along(ALG_2, "trace_decay", TRACE_DECAYS, "λ = {:.2f}"),
             ordered=len(TRACE_DECAYS),
+            against="λ = 0.25",
         ),
         _best_couplings("figa5", "Algorithm 2", ALG_2),
         _bars("figa6", "reward", "Reward over all episodes"),

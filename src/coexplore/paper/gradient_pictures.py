@@ -9,7 +9,7 @@ from coexplore.paper.evidence import Row
 from coexplore.paper.gradient_tables import measured
 from coexplore.paper.open_figures.why import SIZES
 from coexplore.paper.questions.why import MATCHED
-from coexplore.results import plots
+from coexplore.results import marks, plots
 from coexplore.stats.estimates import Summary, summary
 
 PANELS = {"snr": "signal to noise, per thousand", "cosine": "cosine", "gain": "gain of a step of Adam, in 0.01 / α"}
@@ -25,7 +25,7 @@ def draw(rows: Sequence[Row], folder: Path, episodes: int) -> list[Path]:
     page, axes = plots.panels(len(PANELS), alike=False)
     for panel, (name, word) in zip(axes, PANELS.items(), strict=True):
         here = {label: rule for label, rule in rules.items() if label in places[name]}
-        plots.levels(panel, places[name], [line for line in plots.lines(rules) if line.label in here], SIZES, "N")
+        marks.levels(panel, places[name], [line for line in plots.lines(rules) if line.label in here], SIZES, "N")
         panel.set_ylabel(word)
         if name == "snr":
             panel.set_yscale("log")

@@ -8,10 +8,8 @@ from coexplore.paper.evidence import Evidence, Found, NotRun, found
 from coexplore.paper.figure import SCALES, Figure
 from coexplore.paper.figures import heading
 from coexplore.paper.measures import draws
-from coexplore.results import plots
+from coexplore.results import marks, plots
 from coexplore.run import Result
-from coexplore.stats.estimates import Summary
-from coexplore.stats.estimates import window as summary
 
 WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
 
@@ -24,73 +22,83 @@ def draw(
     drawn, missing = found(figure, evidence)
     if not drawn:
         raise NotRun(f"{figure.name}: nothing of it")
-    page, axes = plots.panels(max(1, len(figure.windows)), 10.0 if figure.kind == "bars" else 8.0)
+    page, axes = plots.panels(max(1, len(figure.windows)), wide=figure.kind in ("bars", "map"))
     PAINTERS[figure.kind](figure, axes, drawn)
     for panel, window in zip(axes, figure.windows, strict=False):
         panel.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
-    if figure.kind == "bars":
+    if figure.kind == "bars" or (len(axes) > 1 and figure.kind != "map"):
         plots.add_shared_legend(page, axes[0], heading(figure))
     else:
         page.suptitle(heading(figure), size=12)
-        for legend in filter(None, (panel.get_legend() for panel in axes[:-1])):
-            legend.remove()  # one will do
-    page.supxlabel(_caption(drawn, missing, evidence, figure.kind != "map"), size=8, color="#444444")
+    plots.add_caption(page, _caption(figure, drawn, missing, evidence))
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     Path(folder).mkdir(parents=True, exist_ok=True)
     plots.save(page, *paths)
     return paths
 
 
-def _caption(found: Found, missing: int, evidence: Evidence, bands: bool) -> str:
+def _caption(figure: Figure, found: Found, missing: int, evidence: Evidence) -> str:
     groups = [results for places in found.values() for _, results in places.values()]
-    text = plots.caption(groups, bands)
+    text = plots.caption(groups, _band(figure, found))
+    if figure.kind == "bars" and any(marks.Place.of(same, w).apart for same in groups for w in figure.windows):
+        text += "; dots: single seeds, where they come out in two kinds"
     if evidence.episodes != SCALES["paper"].episodes:
         text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
     return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
 
 
+def _band(figure: Figure, found: Found) -> str:
+    return "" if figure.kind == "map" else "standard error" if _against(figure, found) else "sd"
+
+
+def _against(figure: Figure, found: Found) -> str:
+    """The line that the others are shown as differences from, if it was trained."""
+    return figure.against if figure.against in found else ""
+
+
 def _curves(figure: Figure, axes: list[Any], found: Found) -> None:
     groups = {label: results for label, places in found.items() for _, results in places.values()}
-    plots.curves(axes[0], groups, _lines(figure, found))
+    if against := _against(figure, found):
+        marks.differences(axes[0], groups, _lines(found), against)
+    else:
+        marks.curves(axes[0], groups, _lines(found))
 
 
 def _compute(figure: Figure, axes: list[Any], found: Found) -> None:
     groups = {label: results for label, places in found.items() for _, results in places.values()}
-    plots.curves(axes[0], groups, _lines(figure, found), lambda result: draws(result.run))
+    marks.curves(axes[0], groups, _lines(found), lambda result: draws(result.run))
 
 
 def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
     for panel, window in zip(axes, figure.windows, strict=True):
-        plots.sweep(panel, _summaries(found, window), _lines(figure, found), figure.axis)
+        marks.sweep(panel, _places(figure, found, window), _lines(found), figure.axis, named=len(axes) == 1)
 
 
 def _map(figure: Figure, axes: list[Any], found: Found) -> None:
     for panel, window in zip(axes, figure.windows, strict=True):
-        plots.heat(panel, _summaries(found, window), figure.axis)
+        marks.heat(panel, _places(figure, found, window), figure.axis)
 
 
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
-    notes = {
-        label: {x: _chosen(figure, label, x, best) for x, (best, _) in places.items()}
+    for panel, window in zip(axes, figure.windows, strict=True):
+        marks.bars(panel, _places(figure, found, window), _lines(found), figure.axis)
+    axes[0].set_ylim(bottom=0)  # when all panels, which share it, have said how high they are
+
+
+def _places(figure: Figure, found: Found, window: str) -> dict[str, dict[float | int, marks.Place]]:
+    return {
+        label: {x: _place(figure, label, x, best, same, window) for x, (best, same) in places.items()}
         for label, places in found.items()
     }
-    for panel, window in zip(axes, figure.windows, strict=True):
-        plots.bars(panel, _summaries(found, window), _lines(figure, found), notes, figure.axis)
 
 
-def _chosen(figure: Figure, label: str, x: Any, best: Any) -> str:
-    return f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""
+def _place(figure: Figure, label: str, x: Any, best: Any, same: list[Result], window: str) -> marks.Place:
+    note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""
+    return marks.Place.of(same, window, note)
 
 
-def _summaries(found: Found, window: str) -> dict[str, dict[float | int, Summary]]:
-    return {
-        label: {x: summary(results, window) for x, (_, results) in places.items()} for label, places in found.items()
-    }
-
-
-def _lines(figure: Figure, found: Found) -> list[plots.Line]:
-    rules = {label: plots.rule_of(next(iter(places.values()))[1]) for label, places in found.items()}
-    return plots.lines(rules, figure.ordered_among(rules))
+def _lines(found: Found) -> list[marks.Line]:
+    return plots.lines({label: plots.rule_of(next(iter(places.values()))[1]) for label, places in found.items()})
 
 
 PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "map": _map, "bars": _bars}

@@ -7,7 +7,7 @@ from coexplore.paper.figure import SCALES
 from coexplore.paper.pictures import WINDOWS
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuning import Tuning
-from coexplore.results import plots
+from coexplore.results import marks, plots
 from coexplore.stats.estimates import Summary, window
 
 Levels = dict[str, dict[float | int, Summary]]
@@ -26,11 +26,11 @@ def _draw(tuning: Tuning, contest: Comparison, panel: str, folder: Path) -> list
     lines = plots.lines({label: plots.rule_of(judged) for label, judged in rules.items()})
     page, axes = plots.panels(len(tuning.measures))
     for axis, by in zip(axes, tuning.measures, strict=True):
-        plots.levels(axis, _levels(contest, panel, by), lines, contest.sizes(panel), tuning.axis)
-        axis.set_ylabel(f"reward, {WINDOWS[by].format(contest.episodes // 4)}")
+        marks.levels(axis, _levels(contest, panel, by), lines, contest.sizes(panel), tuning.axis)
+        axis.set_title(f"reward, {WINDOWS[by].format(contest.episodes // 4)}", size=10)
     title = f"{tuning.title}{f', {panel}' if panel else ''}: settings tuned, not the paper's (ours)"
     plots.add_shared_legend(page, axes[0], title)
-    page.supxlabel(_caption(contest, panel), size=8, color="#444444")
+    plots.add_caption(page, _caption(contest, panel))
     name = "-".join([tuning.name, *panel.split()])
     paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
     plots.save(page, *paths)

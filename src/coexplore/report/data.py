@@ -11,13 +11,15 @@ from coexplore import __version__
 from coexplore.paper.checkpoints import read_table
 from coexplore.paper.evidence import Row, unmixed
 from coexplore.paper.figure import SCALES
+from coexplore.paper.figures import FIGURES, heading
 from coexplore.paper.tuned_claims import verdicts
+from coexplore.paper.tunings import TUNINGS
 from coexplore.paper.verdict import Verdict
 from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside
-from coexplore.report.settings import Settings, short
-from coexplore.results.palette import RULES, SPARE
-from coexplore.run import Result, bins
+from coexplore.report.settings import Settings, exact
+from coexplore.results.palette import ON_DARK, RULES, SHADES, SPARE, both_names
+from coexplore.run import Result, bins, dashed
 from coexplore.stats.estimates import student
 from coexplore.store import StoreError
 from coexplore.tasks.multiplexer import Multiplexer
@@ -41,12 +43,13 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
             "judged": judged,
             "left_out": len(results) - len(kept),
         },
-        "claims": [_claim(verdict, judged) for verdict in verdicts(whole, judged, measured)],
+        "claims": claims(verdicts(whole, judged, measured), judged),
         "settings": settings.rows,
+        "of_rules": list(map(dashed, settings.rules)),
         "axes": settings.axes,
         "figures": drawn,
         "untrained": untrained(drawn, judged),
-        "inside": inside(whole, judged),
+        "inside": inside(whole, settings, judged),
         "student": student_table(),
         "palette": palette(),
         "live": False,
@@ -64,7 +67,7 @@ def about(results: Sequence[Result]) -> dict[str, Any]:
         "runs": len(results),
         "settings": len({result.setting for result in results}),
         "episodes": sum(result.run.length for result in results if result.run.unit == "episodes"),
-        "seconds": short(sum(seconds)),
+        "seconds": exact(sum(seconds)),
         "finished": [finished[0], finished[-1]] if finished else [],
         "frozen": sum(result.frozen for result in results),
         "engines": dict(collections.Counter(result.engine for result in results)),
@@ -124,7 +127,8 @@ def student_table() -> list[float]:
 def palette() -> dict[str, Any]:
     """How rules look; the page has no colours of its own for them."""
     rules = {rule: look._asdict() for rule, look in RULES.items()}
-    return {"rules": rules, "spare": [look._asdict() for look in SPARE]}
+    names = {rule: both_names(rule) for rule in RULES}
+    return {"rules": rules, "names": names, "spare": [look._asdict() for look in SPARE], "shades": [SHADES, ON_DARK]}
 
 
 def _machine(result: Result) -> str:
@@ -133,10 +137,23 @@ def _machine(result: Result) -> str:
     return text(f"{result.engine} on {', '.join(map(text, words))}" if words else result.engine)
 
 
+def claims(judged: Sequence[Verdict], episodes: int) -> list[dict[str, Any]]:
+    """Those whose runs are there; what is proved stands beside them, and not by itself."""
+    seen = [verdict for verdict in judged if verdict.verdict != "not run"]
+    return [_claim(verdict, episodes) for verdict in seen] if any(not verdict.proof for verdict in seen) else []
+
+
 def _claim(verdict: Verdict, episodes: int) -> dict[str, Any]:
-    numbers = {name: short(getattr(verdict, name)) for name in ("effect", "low", "high", "named")}
+    numbers = {name: exact(getattr(verdict, name)) for name in ("effect", "low", "high", "named")}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
     seeds = range(verdict.first_seed, verdict.first_seed + verdict.seeds) if verdict.seeds else range(usual)
     tests = f"pytest {verdict.proof[0].partition('::')[0]} -k test_{verdict.id.lower()}_" if verdict.proof else None
     command = tests or repeat(verdict.figure, episodes, seeds)
-    return {**verdict.to_dict(), **numbers, "command": command}
+    return {**verdict.to_dict(), **numbers, "command": command, "about": _about(verdict)}
+
+
+def _about(verdict: Verdict) -> str:
+    """The heading that a claim stands under."""
+    if verdict.figure in FIGURES:
+        return heading(FIGURES[verdict.figure])
+    return TUNINGS[verdict.figure].title if verdict.figure in TUNINGS else "The theory, by proof"

@@ -8,24 +8,18 @@ from coexplore.paper.figure import SCALES, Figure, resized
 from coexplore.paper.figure import length as trained_for
 from coexplore.paper.figures import FIGURES, heading
 from coexplore.paper.tunings import TUNINGS
-from coexplore.report.settings import WINDOWS, Settings, own_seeds, spelled, windows
+from coexplore.report.settings import WINDOWS, Settings, own_seeds, seeds_apart, spelled, windows
 from coexplore.report.tunings import tunings
 from coexplore.results.palette import legend
 from coexplore.run import Result, Run
 
-MOST_OTHERS = 12  # settings of no figure that are drawn unasked; all of them can be compared
-
 
 def figures(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
-    """Those of which at least half was trained, then whatever no figure has."""
+    """Those of which at least half was trained."""
     lengths = {figure.length(episodes) for figure in FIGURES.values()}
     evidence = {length: Evidence(results, length) for length in lengths}
     drawn = [_figure(figure, evidence[figure.length(episodes)], settings, episodes) for figure in FIGURES.values()]
-    tuned, tried = tunings(results, settings, episodes)
-    known = {settings.place.get(run) for figure in FIGURES.values() for run in figure.settings(episodes)}
-    known |= {settings.place.get(run) for run in tried}
-    others = _others([i for i in settings.place.values() if i not in known], settings)
-    return [figure for figure in drawn if figure] + tuned + others
+    return [figure for figure in drawn if figure] + tunings(results, settings, episodes)
 
 
 def untrained(drawn: Sequence[dict[str, Any]], episodes: int) -> list[dict[str, Any]]:
@@ -56,6 +50,8 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
     groups = [same for places in lines.values() for _, same in places.values()]
     return {
         "name": figure.name,
+        "of": figure.name,
+        "group": "Open questions" if figure.question else "Ours" if figure.ours else "The paper's",
         "title": heading(figure),
         "kind": "sweep" if figure.kind == "map" else figure.kind,  # a line for each row
         "axis": figure.axis,
@@ -65,42 +61,21 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
         "seeds": sorted(set(map(len, groups))),
         "missing": missing,
         "command": repeat(figure.name, episodes, own_seeds(max(groups, key=len))),
-        "lines": [
-            {
-                "label": legend(label, _rule(places)),
-                "rule": _rule(places),
-                "places": [_place(figure, label, x, *best, settings) for x, best in places.items()],
-            }
-            for label, places in lines.items()
-        ],
+        "lines": [_line(figure, label, places, settings) for label, places in lines.items()],
     }
 
 
+def _line(figure: Figure, label: str, places: dict[Any, tuple[Run, list[Result]]], settings: Settings) -> Any:
+    rule = next(iter(places.values()))[0].rules[0].name
+    drawn = [_place(figure, label, x, *best, settings) for x, best in places.items()]
+    return {"label": legend(label, rule), "rule": rule, "places": drawn}
+
+
 def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], settings: Settings) -> list[Any]:
-    """Where, which setting, its numbers in each window, and what was chosen there."""
+    """Where, which setting, its numbers in each window, what was chosen there, and each seed where they come apart."""
     note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
-    return [x, settings.place[resized(best, trained_for(same[0].setting))], windows(same), note]
-
-
-def _rule(places: dict[Any, tuple[Run, list[Result]]]) -> str:
-    return next(iter(places.values()))[0].rules[0].name
+    return [x, settings.place[resized(best, trained_for(same[0].setting))], windows(same), note, seeds_apart(same)]
 
 
 def _word(field: str) -> str:
     return next(name for name, other in WINDOWS.items() if other == field)
-
-
-def _others(places: list[int], settings: Settings) -> list[dict[str, Any]]:
-    if not places:
-        return []
-    chosen = places[:MOST_OTHERS]
-    title = "Runs that belong to no figure"
-    if len(places) > len(chosen):
-        title += f": {len(chosen)} of {len(places)} settings"
-    lines = [
-        {"label": row["label"], "rule": row["rule"], "places": [[0, i, {name: row[name] for name in WINDOWS}, ""]]}
-        for i, row in ((i, settings.rows[i]) for i in chosen)
-    ]
-    seeds = sorted({len(settings.rows[i]["runs"]) for i in chosen})
-    common = {"name": "others", "kind": "curves", "window": "all", "ordered": 0, "missing": 0}
-    return [{**common, "title": title, "seeds": seeds, "command": None, "lines": lines}]

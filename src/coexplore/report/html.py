@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 SCRIPTS = (
-    "dom", "numbers", "theme", "chart", "controls", "looks", "curves", "bars", "sweep",
-    "overview", "figures", "heat", "inside", "statistics", "compare", "live", "main",
+    "dom", "numbers", "labels", "theme", "looks", "names", "chart", "controls", "curves", "seeds", "bars", "sweep",
+    "claims", "figures", "heat", "inside", "statistics", "runs", "live", "main",
 )  # fmt: skip
 
 

@@ -8,15 +8,14 @@ import numpy as np
 
 from coexplore.paper.figures import FIGURES
 from coexplore.report.energy import energies
-from coexplore.report.settings import short
-from coexplore.run import Result, by_setting, flat, labels
+from coexplore.report.settings import Settings, short
+from coexplore.run import Result, by_setting
 
 MOST = 20
 
 
-def inside(results: Sequence[Result], episodes: int) -> list[dict[str, Any]]:
-    chosen = chosen_runs(results, episodes)
-    return [_look(result, label) for result, label in zip(chosen, labels([r.run for r in chosen]), strict=True)]
+def inside(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
+    return [_look(result, settings) for result in chosen_runs(results, episodes)]
 
 
 def chosen_runs(results: Sequence[Result], episodes: int) -> list[Result]:
@@ -38,12 +37,12 @@ def times(result: Result) -> np.ndarray:
     return np.atleast_1d(result.snapshots.get("updates", np.zeros(0)))
 
 
-def _look(result: Result, label: str) -> dict[str, Any]:
+def _look(result: Result, settings: Settings) -> dict[str, Any]:
     K = len(times(result))
     seen = {name: x for name, x in result.snapshots.items() if x.shape[:1] == (K,)}
     return {
-        "label": f"{label}, seed {result.run.seed}",
-        "flags": flat(result.run),
+        "setting": settings.place[result.setting],
+        "seed": result.run.seed,
         "episodes": [int(t) * result.run.batch for t in times(result)],
         "firing": {name: _rows(x.T) for name, x in seen.items() if name.startswith("firing.") and x.shape[1] > 1},
         "norms": {n.removeprefix("norm."): _row(x) for n, x in seen.items() if n.startswith("norm.") and x.ndim == 1},

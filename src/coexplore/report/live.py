@@ -10,6 +10,7 @@ from typing import Any
 from coexplore.report.data import report, text
 from coexplore.report.remaining import Costs
 from coexplore.report.settings import short
+from coexplore.results.palette import both_names
 from coexplore.run import Result, labels, select
 from coexplore.run.curve import POINTS
 from coexplore.settings import FieldError
@@ -99,7 +100,7 @@ def _share(plan: list[Planned], done: set[str], running: list[UnderWay]) -> floa
 
 
 def _labelled(running: list[UnderWay]) -> list[tuple[UnderWay, str]]:
-    named = zip(running, labels([going.run for going in running]), strict=True)
+    named = zip(running, labels([going.run for going in running], both_names), strict=True)
     return sorted(((going, f"{label}, seed {going.run.seed}") for going, label in named), key=lambda pair: pair[1])
 
 

@@ -1,25 +1,31 @@
 """Settings as the page has them: one mean curve and its spread for all seeds, and three numbers for each run."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.paper.measures import draws
-from coexplore.results.palette import both_names
-from coexplore.run import Result, Run, by_setting, command, flat, labels, thinned
+from coexplore.run import Result, Run, by_setting, command, dashed, flat, thinned, written
+from coexplore.settings import specs
 from coexplore.stats.bounded import Bounds, drawn
 from coexplore.stats.estimates import student, window
+from coexplore.stats.modes import bimodal
 
-DIGITS = 4
+DIGITS, FEWER = 4, 2  # of points that are drawn; of large ones
 WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page calls them, and a Result
 
 
+def exact(x: Any) -> float | None:
+    """What the page writes and calculates with, as exact as a float32: the page alone rounds. JSON has no NaN."""
+    return None if x is None or not math.isfinite(x) else float(f"{x:.7g}")
+
+
 def short(x: Any) -> float | None:
-    """Rounded; JSON has no NaN."""
-    return None if x is None or not math.isfinite(x) else round(float(x), DIGITS)
+    """What is drawn, rounded here; where the page writes it, it does so as it is."""
+    return None if x is None or not math.isfinite(x) else round(float(x), DIGITS if abs(x) < 10 else FEWER)
 
 
 def spelled(seeds: range) -> str:
@@ -44,7 +50,17 @@ def _band(values: NDArray[np.floating], bounds: Bounds | None) -> dict[str, list
 
 def windows(same: Sequence[Result]) -> dict[str, list[float | None]]:
     """Mean, sd, low, high of each."""
-    return {name: [short(x) for x in window(same, field)] for name, field in WINDOWS.items()}
+    return {name: [exact(x) for x in window(same, field)] for name, field in WINDOWS.items()}
+
+
+def seeds_apart(same: Sequence[Result]) -> dict[str, list[float | None]]:
+    """Each run's value in those windows in which the runs come out in two kinds."""
+    bounds, each = same[0].run.task.reward_range, {}
+    for name, field in WINDOWS.items():
+        values = [getattr(result, field) for result in same]
+        if bimodal(values, bounds):
+            each[name] = [short(x) for x in values]
+    return each
 
 
 class Settings:
@@ -55,18 +71,20 @@ class Settings:
         self.place = {run: i for i, run in enumerate(groups)}
         self.axes: list[list[float]] = []  # the episodes that points of curves stand for: most curves share them
         self._axis: dict[tuple[float, ...], int] = {}
-        named = zip(groups, labels(list(groups), both_names), strict=True)
-        self.rows = [self._row(run, label, groups[run]) for run, label in named]
+        described = {run: flat(run) for run in groups}
+        telling = _telling(described.values())
+        self.rules = sorted({name for run in groups for rule in run.rules for name in specs(rule)} & telling)
+        self.rows = [self._row(run, words, telling, groups[run]) for run, words in described.items()]
 
-    def _row(self, run: Run, label: str, same: list[Result]) -> dict[str, Any]:
+    def _row(self, run: Run, words: dict[str, str], telling: set[str], same: list[Result]) -> dict[str, Any]:
         curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
         x, values = thinned(curves, run.length) if curves else (np.zeros(0), np.zeros((1, 0)))
         several, bounds = len(curves) > 1, run.task.reward_range
-        words, repeat = flat(run), command(run, same[0].provenance)
+        repeat = command(run, same[0].provenance)
         return {
-            "label": label,
+            "id": run.digest[:16],
             "rule": words["rule"],
-            "units": words["units"],
+            "words": {dashed(name): written(text) for name, text in words.items() if name in telling},
             "episodes": run.length,
             "unit": run.unit,
             "command": repeat and f"{repeat} --seeds {spelled(own_seeds(same))}",
@@ -76,6 +94,7 @@ class Settings:
             "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
             **(_band(values, bounds) if several else {}),
             "bounds": bounds,
+            "possible": bounds or ([short(values.min()), short(values.max())] if curves else None),
             **windows(same),
             "runs": [_run(result) for result in sorted(same, key=lambda result: result.run.seed)],
         }
@@ -87,6 +106,15 @@ class Settings:
         return self._axis[axis]
 
 
+def _telling(described: Iterable[dict[str, str]]) -> set[str]:
+    """Names of settings that have several values here; the page says of those what tells one line from another."""
+    seen: dict[str, set[str]] = {}
+    for words in described:
+        for name, value in words.items():
+            seen.setdefault(name, set()).add(value)
+    return {name for name, values in seen.items() if len(values) > 1} - {"rule", "seed"}
+
+
 def _run(result: Result) -> list[Any]:
-    numbers = [short(getattr(result, field)) for field in WINDOWS.values()]
+    numbers = [exact(getattr(result, field)) for field in WINDOWS.values()]
     return [result.run.seed, *numbers, int(result.frozen), result.engine]

@@ -8,23 +8,22 @@ from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_tables import described
 from coexplore.paper.tuning import Tuning
 from coexplore.paper.tunings import TUNINGS
-from coexplore.report.settings import WINDOWS, Settings, windows
+from coexplore.report.settings import WINDOWS, Settings, seeds_apart, windows
 from coexplore.results.palette import legend
-from coexplore.run import Result, Run
+from coexplore.run import Result
 from coexplore.study.search import Outcome, Trials
 
 
-def tunings(results: Sequence[Result], settings: Settings, episodes: int) -> tuple[list[dict[str, Any]], set[Run]]:
-    """Charts of those that were searched to the end at half of their places or more, and every setting tried there."""
-    trials, charts, tried = Trials(results, finished=True), [], set()
+def tunings(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
+    """Charts of those that were searched to the end at half of their places or more."""
+    trials, charts = Trials(results, finished=True), []
     for tuning in TUNINGS.values():
         contest = Comparison(tuning.searches(episodes), trials, tuning.length(episodes))
         if 2 * len(contest.found) >= len(contest.searches):
-            tried |= {run for found in contest.found.values() for run in found.tried}
             charts += [
                 _chart(tuning, contest, panel, by, settings) for panel in contest.panels for by in tuning.measures
             ]
-    return charts, tried
+    return charts
 
 
 def _chart(tuning: Tuning, contest: Comparison, panel: str, by: str, settings: Settings) -> dict[str, Any]:
@@ -36,8 +35,10 @@ def _chart(tuning: Tuning, contest: Comparison, panel: str, by: str, settings: S
     title = f"{tuning.title}{f', {panel}' if panel else ''}: best by reward, {WORDS[by]} (ours; settings tuned)"
     return {
         "name": "-".join([tuning.name, *panel.split(), by]),
+        "of": tuning.name,
+        "group": "Open questions" if tuning.question else "Every rule at its best",
         "title": title,
-        "kind": "bars",
+        "kind": "levels",
         "axis": tuning.axis,
         "episodes": contest.episodes,
         "window": next(name for name, field in WINDOWS.items() if field == by),
@@ -50,5 +51,6 @@ def _chart(tuning: Tuning, contest: Comparison, panel: str, by: str, settings: S
 
 
 def _place(x: int, found: Outcome, by: str, settings: Settings) -> list[Any]:
-    """Where, which setting, its numbers on the judging seeds, and what it is."""
-    return [x, settings.place[found.chosen[by]], windows(found.judged[by]), described(found.chosen[by])]
+    """Where, which setting, its numbers on the judging seeds, what it is, and each seed where they come apart."""
+    same = found.judged[by]
+    return [x, settings.place[found.chosen[by]], windows(same), described(found.chosen[by]), seeds_apart(same)]

@@ -5,6 +5,7 @@ tell too, so that grey will do as well.
 """
 
 import collections
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,7 +35,9 @@ SPARE = [  # for rules of somebody's own, and for whatever else must be told apa
     Look("#6A3D9A", "#A98BD0", "--", ">", "//"),
     *RULES.values(),
 ]
-DASHES, MARKERS, HATCHES = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<"), ("", "///", "...")
+DASHES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+HATCHES = tuple(look.hatch for look in RULES.values())
+SHADES, ON_DARK = 0.65, 0.5  # how far the ends of many shades lie from the colour itself, on a light page and a dark
 SHORT = {
     "boltzmann": "Algorithm 1",
     "recurrent": "Algorithm 2",
@@ -48,29 +51,46 @@ SHORT = {
 
 
 def both_names(rule: str) -> str:
-    """ "Algorithm 1 · boltzmann": what the paper calls it and what the command line does."""
-    return f"{SHORT[rule]} · {rule}" if rule in SHORT else rule
+    """ "Algorithm 1 · boltzmann": what the paper calls it and what the command line does; once, if they are alike."""
+    name = SHORT.get(rule, rule)
+    return name if name.lower().replace(" ", "-") == rule else f"{name} · {rule}"
 
 
 def legend(label: str, rule: str) -> str:
-    """What a line is called: both names where it is the rule itself, else its own."""
-    return both_names(rule) if label in (rule, SHORT.get(rule)) else label
+    """What a line is called: both names where it is the rule itself, else its own, in which the rule has its name."""
+    if label in (rule, SHORT.get(rule)):
+        return both_names(rule)
+    return SHORT.get(rule, rule) + label.removeprefix(rule) if label.startswith(f"{rule}, ") else label
 
 
 def looks(rules: Sequence[str]) -> list[Look]:
-    """A look for each line of a picture, by its rule. Lines of one rule share its colour, and differ in dash and
-    marker."""
+    """A look for each line of a picture, by its rule. Lines of one rule are shades of its colour, from light to dark,
+    and differ in dash and marker: the order can be seen without names and in grey."""
     strangers = list(dict.fromkeys(rule for rule in rules if rule not in BUILT_IN))
     seen: collections.Counter[str] = collections.Counter()
     chosen = []
     for rule in rules:
         look = RULES[rule] if rule in RULES else SPARE[strangers.index(rule) % len(SPARE)]
-        chosen.append(_variant(look, seen[rule]))
+        chosen.append(_variant(look, seen[rule], rules.count(rule)))
         seen[rule] += 1
     return chosen
 
 
-def _variant(look: Look, i: int) -> Look:
+def _variant(look: Look, i: int, count: int) -> Look:
+    """The i-th of so many lines of one rule."""
     dash = DASHES[(DASHES.index(look.dash) + i) % len(DASHES)]
     marker = MARKERS[(MARKERS.index(look.marker) + i) % len(MARKERS)] if look.marker in MARKERS else look.marker
-    return look._replace(dash=dash, marker=marker)
+    hatch = HATCHES[(HATCHES.index(look.hatch) + i) % len(HATCHES)] if look.hatch in HATCHES else look.hatch
+    light, dark = shade(look.colour, i, count), shade(look.dark, count - 1 - i, count, ON_DARK)
+    return Look(light, dark, dash, marker, hatch)
+
+
+def shade(colour: str, i: int, count: int, most: float = SHADES) -> str:
+    """The i-th of `count` shades, from light to dark; the more there are, the further apart are the ends."""
+    reach = most * min(1.0, (count + 1) / 6)
+    at = reach * (2 * i / (count - 1) - 1) if count > 1 else 0.0
+    toward = 0 if at > 0 else 255
+    parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    if count > 1 and (max(parts) < 64 or min(parts) > 192):
+        parts = [128] * 3  # black and white have shades on one side only
+    return "#" + "".join(f"{math.floor(x + abs(at) * (toward - x) + 0.5):02X}" for x in parts)

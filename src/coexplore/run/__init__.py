@@ -1,7 +1,7 @@
 """One training run: its description (Run), what it leaves behind (Result), and its settings by name."""
 
 from coexplore.run.curve import bin_sizes, bins, thinned
-from coexplore.run.names import change, dashed, flat, grid, labels
+from coexplore.run.names import change, dashed, flat, grid, labels, written
 from coexplore.run.presets import PRESETS, base
 from coexplore.run.repeat import command, origin
 from coexplore.run.result import Result, by_setting
@@ -25,4 +25,5 @@ __all__ = [
     "origin",
     "select",
     "thinned",
+    "written",
 ]

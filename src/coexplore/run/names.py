@@ -4,6 +4,7 @@ A rule, a task, the critic and the Run itself each declare settings; here they a
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide 
 FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 OF_CRITIC = {f"critic_{name}": name for name in ("width", "rule", "variance")}
+NUMBER = re.compile(r"(?<!\w)(?<!\w\.)\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\w)")  # with a point or an e
 Names = dict[str, Spec | TaskName | Layers]
 
 
@@ -135,7 +137,7 @@ def labels(runs: Sequence[Run], rule_name: Callable[[str], str] = str) -> list[s
     differ = {rule: _differing(group) for rule, group in peers.items()}
     named = {}
     for setting, own in described.items():
-        telling = (f"{dashed(name)}={own[name]}" for name in own if name in differ[own["rule"]])
+        telling = (f"{dashed(name)}={written(own[name])}" for name in own if name in differ[own["rule"]])
         named[setting] = " ".join([rule_name(own["rule"]), *telling])
     return [named[run.setting] for run in runs]
 
@@ -144,6 +146,12 @@ def _differing(group: list[dict[str, str]]) -> set[str]:
     """Names of settings whose values differ among the runs that have them; the seed is left out."""
     names = {name for values in group for name in values} - {"seed"}
     return {name for name in names if len({values[name] for values in group if name in values}) > 1}
+
+
+def written(value: str) -> str:
+    """A setting's value with its numbers as a person writes them: 0 and not 0.0, 2e-6 and not 2.0000000000000003e-06.
+    For reading only: commands and files have the exact ones."""
+    return NUMBER.sub(lambda match: re.sub(r"e([-+])0?", r"e\1", f"{float(match[0]):.6g}").replace("e+", "e"), value)
 
 
 def dashed(name: str) -> str:

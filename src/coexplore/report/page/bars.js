@@ -4,26 +4,32 @@
 function numbersAt(place, window, band) {
   const [mean, sd, low, high] = place[2][window];
   if (band === "none" || missing(sd)) return { mean, low: mean, high: mean };
-  return band === "sd" ? { mean, low: mean - sd, high: mean + sd } : { mean, low, high };
+  const end = (side) => within(mean + side * sd, mean, data.settings[place[1]].possible);
+  return band === "sd" ? { mean, low: end(-1), high: end(1) } : { mean, low, high };
 }
 
 const ticksOf = (lines) => [...new Set(lines.flatMap((line) => line.places.map((place) => place[0])))].sort((a, b) => a - b);
 
-// Error bars are drawn by hand in ECharts; `offset` is where in its group a bar stands.
-const errorSeries = (line, ticks, { window, band }, offset) => ({
-  type: "custom", silent: true, tooltip: { show: false }, z: 5,
+// Error bars are drawn by hand in ECharts, and dots instead of them where seeds come out in two kinds; `at` says where on
+// the horizontal axis a place is, `wide` how far dots lie apart in pixels, `shift` how many pixels beside it all stands.
+const errorSeries = (line, { window, band }, at, wide, shift = () => 0) => ({
+  type: "custom", silent: true, tooltip: { show: false }, z: 5, encode: { x: 0, y: [1, 2] },
   data: line.places.map((place) => {
     const { low, high } = numbersAt(place, window, band);
-    return [ticks.indexOf(place[0]), low, high];
+    return [at(place[0]), low, high];
   }),
-  renderItem: (params, api) => {
-    const shift = offset(api);
-    const [[x, low], [, high]] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
-    const stroke = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.colour("text"), lineWidth: 1 } });
-    const at = x + shift;
-    return { type: "group", children: low === high ? [] : [stroke(at, low, at, high), stroke(at - 3, low, at + 3, low), stroke(at - 3, high, at + 3, high)] };
+  renderItem: ({ dataIndex }, api) => {
+    const x = api.coord([api.value(0), 0])[0] + shift(api);
+    const y = (value) => api.coord([api.value(0), value])[1];
+    const dots = band === "none" ? null : line.places[dataIndex][4]?.[window];
+    if (dots) return { type: "group", children: dots.map((value, i) => dot(x + wide * aside(i), y(value), mixed(line.look.colour, theme.colour("text"), 0.45))) };
+    const [low, high] = [y(api.value(1)), y(api.value(2))];
+    return { type: "group", children: low === high ? [] : [stroke(x, low, x, high), stroke(x - 3, low, x + 3, low), stroke(x - 3, high, x + 3, high)] };
   },
 });
+
+const stroke = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.colour("text"), lineWidth: 1 } });
+const dot = (cx, cy, fill) => ({ type: "circle", shape: { cx, cy, r: 1.6 }, style: { fill, opacity: 0.6 } });
 
 const letter = (axis) => axis.split(",")[0];
 
@@ -38,11 +44,12 @@ function barsOption(lines, state) {
       return place ? numbersAt(place, state.window, "none").mean : null;
     }),
   });
+  const at = (x) => ticks.indexOf(x);
   return {
     xAxis: axis(state.axis, { type: "category", data: ticks.map(String) }),
     yAxis: rewardAxis({ scale: false }),
     tooltip: tooltip({ trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items) => placeHint(letter(state.axis), ticks[items[0].dataIndex], lines, state) }),
-    series: [...lines.map(bar), ...lines.map((line, i) => errorSeries(line, ticks, state, centre(i)))],
+    series: [...lines.map(bar), ...lines.map((line, i) => errorSeries(line, state, at, 12, centre(i)))],
   };
 }
 

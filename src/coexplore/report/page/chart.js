@@ -3,7 +3,7 @@
 const charts = new Set();
 
 class Chart {
-  // option() gives what ECharts draws; summary() { columns, rows } of text; points() { columns, rows } of numbers.
+  // option(size) gives what ECharts draws in a place of that size; summary() { columns, rows } of text; points() { columns, rows } of numbers.
   constructor({ name, title, option, summary, points, label, tall = false }) {
     Object.assign(this, { name, option, points, label, summary });
     this.place = el("div", { class: tall ? "plot tall" : "plot", role: "img" });
@@ -33,8 +33,15 @@ class Chart {
 
   update() {
     this.place.setAttribute("aria-label", `${this.label()}. The numbers are in the table below.`);
-    if (this.drawn) this.drawn.setOption({ ...common(), ...this.option() }, true);
+    if (this.drawn) this.paint({ width: this.place.clientWidth, height: this.place.clientHeight });
     this.tabulate();
+  }
+
+  // Where lines end is known once they are drawn: their names come after them.
+  paint(size) {
+    const { names, ...option } = this.option(size);
+    this.drawn.setOption({ ...common(), ...option }, true);
+    if (names) this.drawn.setOption({ graphic: names.placed((at) => this.drawn.convertToPixel({ gridIndex: 0 }, at)[1]) });
   }
 
   tabulate() {
@@ -60,7 +67,12 @@ Chart.seen = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "400px" });
 Chart.resized = new ResizeObserver((entries) => {
-  for (const { target } of entries) chartOf(target)?.drawn?.resize();
+  for (const { target } of entries) {
+    const chart = chartOf(target);
+    if (!chart?.drawn) continue;
+    chart.drawn.resize();
+    chart.update(); // names at the ends of lines have more room, or less
+  }
 });
 theme.watchers.push(() => { for (const chart of charts) chart.update(); });
 window.addEventListener("beforeprint", () => { for (const chart of charts) if (!chart.drawn) chart.draw(); });
@@ -69,19 +81,35 @@ const common = () => ({
   animation: false,
   textStyle: { color: theme.colour("text"), fontFamily: "system-ui, sans-serif" },
   backgroundColor: "transparent",
-  grid: { left: 30, right: 18, top: 18, bottom: 30, containLabel: true },
+  grid: grid(),
   tooltip: tooltip(),
 });
 
+// Room for the names of both axes, and beside it for those of lines.
+const grid = (right = 18) => ({ left: 12, right, top: 32, bottom: 30, containLabel: true });
+
 const axis = (name, more = {}) => ({
-  name, nameLocation: "middle", nameGap: 30, nameTextStyle: { color: theme.colour("faint") },
-  axisLine: { lineStyle: { color: theme.colour("faint") } },
+  name, nameLocation: "middle", nameGap: 28, nameTextStyle: { color: theme.colour("faint") },
+  axisLine: { onZero: false, lineStyle: { color: theme.colour("faint") } },
   axisLabel: { color: theme.colour("faint"), hideOverlap: true },
   splitLine: { lineStyle: { color: theme.colour("line") } },
   ...more,
 });
 
-const rewardAxis = (more = {}) => axis("reward", { type: "value", scale: true, nameGap: 42, ...more });
+const few = ({ width }) => width < 500 ? 3 : 5; // ticks
+
+// A vertical axis has its name above it, where no number is.
+const upright = (name, more = {}) => axis(name, {
+  type: "value", nameLocation: "end", nameGap: 12, nameTextStyle: { color: theme.colour("faint"), align: "left", padding: [0, 0, 0, -24] }, ...more,
+});
+
+const rewardAxis = (more = {}) => upright("reward", { scale: true, ...more });
+
+// Values of the horizontal axis, evenly apart however they are: fractions of a step are places beside them.
+const steps = (name, ticks) => axis(name, {
+  type: "value", min: -0.5, max: ticks.length - 0.5, interval: 0.5, splitLine: { show: false }, axisTick: { show: false },
+  axisLabel: { color: theme.colour("faint"), hideOverlap: true, formatter: (x) => Number.isInteger(x) ? String(ticks[x] ?? "") : "" },
+});
 
 // Made of elements, not of markup: labels come from a store.
 const tooltip = (more = {}) => ({

@@ -11,34 +11,49 @@ function curve(setting, { label = setting.label, look, compute = false }) {
     x: compute ? axis.map((x) => x * setting.draws) : axis,
     mean: setting.mean,
     band: (kind) => !setting.sd || kind === "none" ? null : kind === "interval" ? [setting.lows, setting.highs] :
-      spread(setting.mean, setting.sd),
+      spread(setting.mean, setting.sd, setting.possible),
   };
 }
 
-// One sd on either side.
-const spread = (mean, sd) => [-1, 1].map((side) => mean.map((y, i) => y + side * sd[i]));
+// One sd on either side, but not beyond what is possible.
+const spread = (mean, sd, bounds) => [-1, 1].map((side) => mean.map((y, i) => within(y + side * sd[i], y, bounds)));
+
+// A mean may lie outside of what a run is expected to reach, and so may its band then.
+const within = (end, mean, bounds) => bounds ? Math.min(Math.max(end, Math.min(bounds[0], mean)), Math.max(bounds[1], mean)) : end;
 
 // Most runs are as long as their episodes; some have a budget of steps.
 const unit = (lines) => [...new Set(lines.map(({ setting }) => setting?.unit ?? "episodes"))].sort().join(" or ");
 
 function extent(lines, window, compute) {
   const end = Math.max(0, ...lines.map(({ x }) => x.at(-1) ?? 0));
-  if (compute) return {};
+  if (compute) return { max: end };
   return { all: { min: 0, max: end }, first: { min: 0, max: end / 4 }, last: { min: 0.75 * end, max: end } }[window];
 }
 
-function curvesOption(lines, { band, window, compute = false }) {
+function curvesOption(every, { band, window, compute = false }, size) {
+  const lines = every.filter(({ x }) => x.length); // a pack keeps no curve of what only served to choose
   const name = compute ? "draws of the hidden layer" : unit(lines);
+  const shown = extent(lines, window, compute);
+  const cuts = lines.map((line) => cut(line, shown)).filter(({ x }) => x.length);
+  const names = naming(cuts, ({ x, mean: y }) => [x.at(-1), y.at(-1)], size);
   return {
+    names, grid: grid(names.right),
     xAxis: axis(name, {
-      type: compute ? "log" : "value", ...extent(lines, window, compute),
+      type: compute ? "log" : "value", ...shown, splitNumber: few(size),
       axisLabel: { color: theme.colour("faint"), formatter: compact, hideOverlap: true },
     }),
     yAxis: rewardAxis(),
     tooltip: tooltip({ trigger: "axis", formatter: (items) => curveHint(items, lines, band, name) }),
-    series: lines.flatMap((line) => [...bandSeries(line, line.band(band)), lineSeries(line)]),
+    series: cuts.flatMap((line) => [...bandSeries(line, cutBand(line, line.band(band))), lineSeries(line)]),
   };
 }
+
+// Only what is shown: a name stands where the line ends.
+function cut(line, { min = -Infinity, max = Infinity }) {
+  const kept = [...line.x.keys()].filter((i) => line.x[i] >= min && line.x[i] <= max);
+  return { ...line, kept, x: kept.map((i) => line.x[i]), mean: kept.map((i) => line.mean[i]) };
+}
+const cutBand = ({ kept }, band) => band && band.map((side) => kept.map((i) => side[i]));
 
 const lineSeries = ({ label, look, x, mean }) => ({
   type: "line", name: label, data: x.map((at, i) => [at, mean[i]]),
@@ -59,10 +74,10 @@ function bandSeries({ label, look, x }, band) {
 
 function curveHint(items, lines, band, name) {
   const at = items[0].axisValue;
-  const rows = lines.filter(({ x }) => x.length).map((line) => {  // a pack keeps no curve of what only served to choose
+  const rows = lines.map((line) => {
     const i = nearest(line.x, at);
     const ends = line.band(band);
-    return [line.look.colour, line.label, number(line.mean[i]) + (ends ? ` [${number(ends[0][i])}, ${number(ends[1][i])}]` : "")];
+    return [line.look.colour, line.label, point(line.mean[i]) + (ends ? ` [${point(ends[0][i])}, ${point(ends[1][i])}]` : "")];
   });
   return told(`${whole(Math.round(at))} ${name}`, rows);
 }

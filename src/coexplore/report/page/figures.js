@@ -1,40 +1,45 @@
-// The paper's figures, each a card whose chart follows its controls.
+// The figures: an index, and each on a view of its own, where its chart follows its controls.
 
-const BY_KIND = { bars: (figure) => letter(figure.axis), sweep: (figure) => letter(figure.axis) };
+const OPTIONS = { curves: curvesOption, compute: curvesOption, bars: barsOption, sweep: sweepOption, levels: sweepOption };
 
 function figures() {
-  const cards = data.figures.map(figureCard);
-  return el("section", { id: "figures", "aria-labelledby": "figures-title" }, el("h2", { id: "figures-title" }, "Figures"),
-    cards.length ? cards : el("p", {}, "Nothing of the paper's figures has been trained yet."), untrained());
+  const groups = Map.groupBy(data.figures, (figure) => figure.group);
+  return el("section", { id: "figures", "aria-labelledby": "figures-title" }, el("h1", { id: "figures-title" }, "Figures"),
+    [...groups].map(([name, mine]) => el("nav", { class: "card index", "aria-label": name }, el("h2", {}, name),
+      el("ul", {}, mine.map((figure) => el("li", {}, el("a", { href: `#${figure.name}` }, figure.title)))))));
 }
 
-function untrained() {
-  return data.untrained.length ? el("details", {}, el("summary", {}, `${data.untrained.length} figures are not there, or less than half`),
-    el("ul", {}, data.untrained.map((one) => el("li", {}, `${one.title} `, command(one.command))))) : null;
+function figureView(figure) {
+  const at = data.figures.indexOf(figure);
+  const beside = (other, words) => other ? el("a", { href: `#${other.name}` }, words) : el("span", {});
+  return el("section", { "aria-labelledby": "figure-title" },
+    el("nav", { class: "beside", "aria-label": "Figures beside this one" }, beside(data.figures[at - 1], "‹ before"), el("a", { href: "#figures" }, "all figures"), beside(data.figures[at + 1], "next ›")),
+    figureCard(figure));
 }
 
 function figureCard(figure) {
-  const state = remembered(figure.name, () => ({ hidden: new Set(), band: "sd", window: figure.window, size: 0 }));
-  const places = figure.kind in BY_KIND;
+  const state = remembered(figure.name, () => ({ hidden: new Set(), band: figure.kind === "levels" ? "interval" : "sd", window: figure.window, size: 0 }));
+  const places = !["curves", "compute"].includes(figure.kind);
   const sizes = figure.kind === "sweep" && figure.ordered > 1;
-  const all = () => figureLines(figure);
+  const all = () => figureLines(figure, places);
   const lines = () => all().filter((line, i) => !state.hidden.has(line.label) && (!sizes || !state.size || state.size - 1 === i));
-  const options = { curves: curvesOption, compute: curvesOption, bars: barsOption, sweep: sweepOption };
+  const compute = figure.kind === "compute";
   const chart = new Chart({
     name: figure.name,
-    option: () => options[figure.kind](lines(), { ...state, compute: figure.kind === "compute", axis: figure.axis }),
-    summary: () => places ? placesSummary(lines(), BY_KIND[figure.kind](figure)) : curvesSummary(lines()),
-    points: () => places ? placesPoints(lines(), BY_KIND[figure.kind](figure)) : curvesPoints(lines(), figure.kind === "compute"),
+    option: (width) => OPTIONS[figure.kind](lines(), { ...state, compute, axis: figure.axis, kind: figure.kind }, width),
+    summary: () => places ? placesSummary(lines(), letter(figure.axis)) : curvesSummary(lines()),
+    points: () => places ? placesPoints(lines(), letter(figure.axis)) : curvesPoints(lines(), compute),
     label: () => `${figure.title}: ${lines().map((line) => line.label).join(", ")}`,
   });
   const change = (name) => (value) => { state[name] = value; chart.update(); };
-  const windows = figure.kind === "compute" ? null : choice(places ? "reward of" : "show", WINDOWS, state.window, change("window"));
+  const windows = compute ? null : choice(places ? "reward of" : "show", WINDOWS, state.window, change("window"));
   const names = ["all", ...figure.lines.map((line) => line.label)];
+  const dots = figure.lines.some((line) => line.places.some((place) => Object.keys(place[4] ?? {}).length));
   return el("article", { class: "card", id: figure.name },
-    el("h3", {}, figure.title), el("p", { class: "faint" }, figureNote(figure)),
+    el("h1", { id: "figure-title" }, figure.title), el("p", { class: "faint" }, figureNote(figure) + (places && dots ? " · dots: single seeds, where they come out in two kinds" : "")),
+    chart.element, relegend(() => legend(all(), state.hidden, () => chart.update())),
     el("div", { class: "controls" }, choice("band", BANDS, state.band, change("band")), windows,
-      sizes ? slider("size", names, state.size, change("size")) : null),
-    chart.element, relegend(() => legend(all(), state.hidden, () => chart.update())), claimLinks(figure), command(figure.command));
+      sizes ? slider("only", names, state.size, change("size")) : null), claimLinks(figure), command(figure.command));
 }
 
 // The legend has colours of the theme.
@@ -44,12 +49,11 @@ function relegend(make) {
   return holder;
 }
 
-function figureLines(figure) {
-  const looked = looks(figure.lines.map((line) => line.rule), figure.ordered);
+function figureLines(figure, places) {
+  const looked = looks(figure.lines.map((line) => line.rule));
   return figure.lines.map((line, i) => {
     const look = looked[i];
-    if (figure.kind in BY_KIND) return { ...line, look, i };
-    return curve(data.settings[line.places[0][1]], { label: line.label, look, compute: figure.kind === "compute" });
+    return places ? { ...line, look, i } : curve(data.settings[line.places[0][1]], { label: line.label, look, compute: figure.kind === "compute" });
   });
 }
 
@@ -61,7 +65,7 @@ function figureNote(figure) {
 }
 
 function claimLinks(figure) {
-  const about = data.claims.filter((one) => one.figure === figure.name);
+  const about = data.claims.filter((one) => one.figure === figure.of);
   return about.length ? el("p", { class: "links" }, "Claims: ", about.flatMap((one) => [
     el("a", { href: `#claim-${one.id}`, class: `verdict ${one.verdict.replace(" ", "-")}`, title: one.claim }, `${one.id} ${one.verdict}`), " "])) : null;
 }

@@ -3,21 +3,24 @@
 const DIVERGING = { light: ["#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b2182b"], dark: ["#67a9ff", "#2b5c94", "#1c1f24", "#8f4a2c", "#ff9a6c"] };
 
 // rows [Y][X]; `diverging` puts the middle colour at zero.
-function heatOption(rows, { x, y, names, diverging = false }) {
-  const most = diverging ? Math.max(1e-6, ...rows.map((row) => Math.max(...row.map(Math.abs)))) : 1;
+function heatOption(rows, { x, y, names, diverging = false }, { width }) {
+  const most = diverging ? Math.max(0.001, ...rows.map((row) => Math.max(...row.map(Math.abs)))) : 1;
   const colours = diverging ? DIVERGING[theme.dark ? "dark" : "light"] : theme.dark ? VIRIDIS : [...VIRIDIS].reverse();
   return {
-    grid: { left: 26, right: 70, top: 12, bottom: 30, containLabel: true },
-    xAxis: axis(x, { type: "category", data: names, splitLine: { show: false } }),
-    yAxis: axis(y, { type: "category", data: rows.map((_, i) => String(i)), inverse: true, nameGap: 34, splitLine: { show: false } }),
+    grid: grid(74),
+    xAxis: axis(x, { type: "category", data: names, splitLine: { show: false }, axisLabel: every(names.length, width / 90) }),
+    yAxis: upright(y, { type: "category", data: rows.map((_, i) => String(i)), inverse: true, nameLocation: "start", splitLine: { show: false }, axisLabel: every(rows.length, 12) }),
     visualMap: {
-      min: diverging ? -most : 0, max: most, calculable: false, orient: "vertical", right: 0, top: "middle", itemHeight: 140,
-      inRange: { color: colours }, textStyle: { color: theme.colour("faint") }, precision: 2, text: [number(most), diverging ? number(-most) : "0"],
+      min: diverging ? -most : 0, max: most, calculable: false, orient: "vertical", right: 0, top: "middle", itemHeight: 140, itemWidth: 14, align: "left",
+      inRange: { color: colours }, textStyle: { color: theme.colour("faint") }, precision: 2, text: diverging ? [number(most), number(-most)] : ["1", "0"],
     },
     tooltip: tooltip({ formatter: ({ data: [i, j, value] }) => told(`${y} ${j}, ${x} ${names[i]}`, [["transparent", "", number(value)]]) }),
     series: [{ type: "heatmap", data: rows.flatMap((row, j) => row.map((value, i) => [i, j, value])), progressive: 0 }],
   };
 }
+
+// So many labels of an axis, the same number of cells apart.
+const every = (count, most) => ({ color: theme.colour("faint"), interval: Math.ceil(count / Math.max(2, Math.floor(most))) - 1 });
 
 const heatPoints = (rows, x, y, names) => ({
   columns: [y, x, "value"], rows: rows.flatMap((row, j) => row.map((value, i) => [j, names[i], value])),

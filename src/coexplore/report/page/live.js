@@ -13,22 +13,21 @@ function live() {
   })).filter((each) => each.x.length);
   const chart = new Chart({
     name: "live", label: () => `Runs under way: ${news.running.length}`,
-    option: () => ({ ...curvesOption(lines().length ? lines() : [{ x: [1], mean: [null], band: () => null, label: "", look: looks([null])[0] }], { band: "none", window: "all" }), ...whenLive(news) }),
+    option: (size) => ({ ...curvesOption(lines(), { band: "none", window: "all" }, size), ...whenLive(news) }),
     summary: () => ({ columns: ["run", "episodes done", "of", "reward now"], rows: lines().map(({ label, one, mean: y }) => [label, whole(one.done), whole(one.episodes), number(y.at(-1))]) }),
     points: () => ({ columns: ["run", "episodes", "reward"], rows: lines().flatMap(({ label, x, mean: y }) => x.map((at, i) => [label, at, y[i]])) }),
   });
-  const names = el("div", { class: "legend" });
+  const card = el("div", { class: "card", hidden: true }, chart.element);
   const show = (found) => {
     news = found;
     line.textContent = progressText(found);
     if (missing(found.share)) bar.removeAttribute("value"); else bar.value = found.share;
     failures.replaceChildren(...found.failures.map((reason) => el("li", {}, `failed: ${reason}`)));
-    names.replaceChildren(...lines().map(({ label, look }) => el("span", {}, swatch(look), label)));
+    card.hidden = !lines().length;
     chart.update();
   };
   follow(show, (text) => { line.textContent = text; });
-  return el("section", { id: "live", "aria-labelledby": "live-title" }, el("h2", { id: "live-title" }, "Running now"), line, bar, failures,
-    el("div", { class: "card" }, chart.element, names));
+  return el("section", { id: "live", "aria-labelledby": "live-title" }, el("h2", { id: "live-title" }, "Running now"), line, bar, failures, card);
 }
 
 const whenLive = ({ running }) => ({

@@ -10,37 +10,30 @@ const SYMBOLS = {
 function mixed(a, b, share) {
   const part = (text, i) => parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
   const channels = [0, 1, 2].map((i) => Math.round(part(a, i) + share * (part(b, i) - part(a, i))));
-  return `#${channels.map((x) => x.toString(16).padStart(2, "0")).join("")}`;
+  return `#${channels.map((x) => x.toString(16).padStart(2, "0")).join("").toUpperCase()}`;
 }
 
-function viridis(share) {
-  const at = Math.min(share, 0.9999) * (VIRIDIS.length - 1);
-  return mixed(VIRIDIS[Math.floor(at)], VIRIDIS[Math.floor(at) + 1], at % 1);
+// The i-th of `count` shades of a colour, from light to dark.
+function shade(colour, i, count) {
+  const reach = data.palette.shades[Number(theme.dark)] * Math.min(1, (count + 1) / 6);
+  const at = count > 1 ? reach * (2 * i / (count - 1) - 1) : 0;
+  const parts = [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+  const one_sided = count > 1 && (Math.max(...parts) < 64 || Math.min(...parts) > 192); // as of black and white
+  return mixed(one_sided ? "#808080" : colour, at > 0 ? "#000000" : "#FFFFFF", Math.abs(at));
 }
 
-// The first `ordered` are values of one setting: the larger, the further from the page's colour.
-function shades(ordered) {
-  const [dashes, symbols] = [Object.values(DASHES), Object.values(SYMBOLS)];
-  return Array.from({ length: ordered }, (_, i) => {
-    const share = ordered > 1 ? i / (ordered - 1) : 1;
-    const colour = viridis(theme.dark ? 0.3 + 0.65 * share : 0.82 * (1 - share));
-    return { colour, dash: dashes[i % dashes.length], symbol: symbols[i % symbols.length] };
-  });
-}
-
-// A look for each line by its rule. Lines of one rule share its colour, and differ in dash and marker; where there is one
-// rule only, they go from light to dark.
-function looks(rules, ordered = 0) {
+// A look for each line by its rule. Lines of one rule are shades of its colour, the later the further from the page's own,
+// and differ in dash and marker.
+function looks(rules) {
   const { rules: known, spare } = data.palette;
-  const shaded = rules.length > 1 && new Set(rules).size === 1 ? rules.length : ordered;
-  const rest = rules.slice(shaded);
-  const strangers = [...new Set(rest.filter((rule) => !(rule in known)))];
+  const strangers = [...new Set(rules.filter((rule) => !(rule in known)))];
   const seen = {};
-  return [...shades(shaded), ...rest.map((rule) => {
+  return rules.map((rule) => {
     const { colour, dark, dash, marker } = known[rule] ?? spare[strangers.indexOf(rule) % spare.length];
-    const variant = seen[rule] = (seen[rule] ?? -1) + 1;
-    return { colour: theme.dark ? dark : colour, dash: later(DASHES, dash, variant), symbol: later(SYMBOLS, marker, variant) };
-  })];
+    const [i, count] = [seen[rule] = (seen[rule] ?? -1) + 1, rules.filter((one) => one === rule).length];
+    const shaded = theme.dark ? shade(dark, count - 1 - i, count) : shade(colour, i, count);
+    return { colour: shaded, dash: later(DASHES, dash, i), symbol: later(SYMBOLS, marker, i) };
+  });
 }
 
 function later(names, first, steps) {

@@ -1,9 +1,15 @@
-// How numbers are written, everywhere.
+// How numbers are written, everywhere. What is written is rounded here and nowhere else; points of curves come rounded,
+// and are written as they are.
 
 const missing = (x) => x === null || x === undefined;
-const number = (x) => missing(x) ? "–" : x.toFixed(3).replace("-", "−");
-const signed = (x) => missing(x) ? "–" : (x < 0 ? "−" : "+") + Math.abs(x).toFixed(3);
+const digits = (x) => Math.abs(x) < 9.9995 ? 3 : Math.abs(x) < 99.995 ? 2 : 1;
+const plain = (x) => Math.abs(x).toFixed(digits(x));
+const negative = (x) => x < 0 && Number(plain(x)) !== 0;
+const number = (x) => missing(x) ? "–" : (negative(x) ? "−" : "") + plain(x);
+const signed = (x) => missing(x) ? "–" : (negative(x) ? "−" : "+") + plain(x);
+const point = (x) => missing(x) ? "–" : String(x).replace("-", "−");
 const whole = (x) => x.toLocaleString("en");
+const plural = (count, name) => `${whole(count)} ${name}${count === 1 ? "" : "s"}`;
 
 // Mean with its 95 % interval, of [mean, sd, low, high].
 const withInterval = ([mean, , low, high]) => missing(low) ? number(mean) : `${number(mean)} [${number(low)}, ${number(high)}]`;

@@ -1,0 +1,135 @@
+// The reader's runs: what there is, and any settings side by side, against one of them.
+
+const PLACE = { first: 1, last: 2, all: 3 }; // of each window in a run's row
+const MOST = 8; // settings compared unasked
+
+function runs() {
+  const section = el("section", { id: "runs", "aria-labelledby": "runs-title" }, el("h1", { id: "runs-title" }, title()), facts());
+  if (data.settings.length) section.append(...compare());
+  section.append(index());
+  return section;
+}
+
+const title = () => `${plural(data.about.runs, "run")} of ${plural(data.about.settings, "setting")}`;
+
+function facts() {
+  const about = data.about;
+  const days = [...new Set(about.finished.map((time) => time.slice(0, 10)))].join(" to ");
+  const parts = [`store ${about.store}`, `${compact(about.episodes)} episodes`, `${duration(about.seconds)} of training`,
+    about.frozen ? `${whole(about.frozen)} frozen (a layer stuck, reward at chance)` : null, days && `finished ${days}`];
+  const machines = Object.entries(about.engines).map(([name, count]) => `${name} ${whole(count)}`).join(", ");
+  const more = [machines && `Runs by engine: ${machines}.`, about.machines.length ? `Machines: ${about.machines.join("; ")}.` : null,
+    about.left_out ? `${plural(about.left_out, "run")} with seeds of another kind left out: seeds that were looked at are never mixed with those that were not.` : null];
+  return el("div", {}, el("p", { class: "faint facts" }, parts.filter(Boolean).join(" · ")), problems(),
+    el("details", { class: "more" }, el("summary", {}, "where and when"), el("p", { class: "faint" }, more.filter(Boolean).join(" "))));
+}
+
+function problems() {
+  const lines = data.about.problems;
+  return lines.length ? el("details", { class: "problems" }, el("summary", {}, `${plural(lines.length, "file")} could not be used`),
+    el("ul", {}, lines.map((line) => el("li", {}, line)))) : null;
+}
+
+function compare() {
+  const state = remembered("compare", () => ({ chosen: usual(), against: null, window: "all", filter: "", band: "sd" }));
+  const chosen = () => {
+    const settings = inOrder(state.chosen.map((id) => data.settings.find((one) => one.id === id)).filter(Boolean));
+    const [looked, labels] = [looks(settings.map((one) => one.rule)), labelled(settings)];
+    return settings.map((one, i) => curve(one, { look: looked[i], label: labels[i] }));
+  };
+  const about = el("p", { class: "faint" });
+  const chart = new Chart({
+    name: "compare", option: (width) => curvesOption(chosen(), state, width), summary: () => curvesSummary(chosen()), points: () => curvesPoints(chosen()),
+    label: () => `Learning curves of ${chosen().map((line) => line.label).join(", ")}`,
+  });
+  const seeds = new Chart({
+    name: "seeds", option: (width) => seedsOption(chosen(), state, width), summary: () => curvesSummary(chosen()), points: () => seedsPoints(chosen()),
+    label: () => `The reward of each seed, ${WINDOWS[state.window]}`,
+  });
+  const place = el("div", { class: "scroll" });
+  const show = () => {
+    about.textContent = sharedNote(chosen());
+    seeds.place.style.height = `${70 + 36 * chosen().length}px`;
+    for (const one of [chart, seeds]) one.update();
+    place.replaceChildren(comparison(chosen(), state, show));
+  };
+  const controls = el("div", { class: "controls" },
+    choice("reward of", WINDOWS, state.window, (value) => { state.window = value; show(); }),
+    choice("band", BANDS, state.band, (value) => { state.band = value; show(); }));
+  theme.shown.push(show);
+  show();
+  return [el("div", { class: "card first" }, about, chart.element, controls, picker(state, show)),
+    el("div", { class: "card" }, el("h2", {}, "Each seed"), seeds.element), el("div", { class: "card" }, el("h2", {}, "Side by side"), place)];
+}
+
+function sharedNote(lines) {
+  const counts = [...new Set(lines.map(({ setting }) => setting.runs.length))].sort((a, b) => a - b);
+  const seeds = counts.length === 1 && counts[0] === 1 ? "one seed" : `mean over ${counts.join("/")} seeds`;
+  return lines.length ? [shared(lines.map((line) => line.setting)), seeds].filter(Boolean).join(" · ") : "No setting is chosen.";
+}
+
+// What the rewards of both lie within, if that is known.
+const outer = (a, b) => a && b && [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
+
+// The headline's settings where they are there; else the best of the task with most settings, for tasks pay differently.
+function usual() {
+  const headline = data.figures.find((figure) => figure.name === "headline");
+  if (headline) return [...new Set(headline.lines.map((line) => data.settings[line.places[0][1]].id))];
+  const tasks = Map.groupBy(data.settings.filter((one) => one.mean.length), (one) => `${one.words.task} ${one.words.rewards}`);
+  const mine = [...tasks.values()].sort((a, b) => b.length - a.length)[0] ?? [];
+  return [...mine].sort((a, b) => b.all[0] - a.all[0]).slice(0, MOST).map((one) => one.id);
+}
+
+function picker(state, show) {
+  const list = el("div", { class: "picker", role: "group", "aria-label": "Settings to compare" });
+  const count = el("summary", {});
+  const tell = () => { count.textContent = `Choose settings: ${state.chosen.length} of ${whole(data.settings.length)} shown`; };
+  const fill = () => {
+    const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = (one) => `${ruleName(one.rule)} ${one.rule} ${Object.entries(one.words).map(([name, value]) => `${name}=${value}`).join(" ")}`.toLowerCase();
+    const fits = inOrder(data.settings.filter((one) => words.every((word) => text(one).includes(word)))).slice(0, 200);
+    const labels = labelled(fits);
+    tell();
+    list.replaceChildren(...fits.map((one, i) => el("label", {}, el("input", {
+      type: "checkbox", checked: state.chosen.includes(one.id), onchange: ({ target }) => {
+        state.chosen = target.checked ? [...state.chosen, one.id] : state.chosen.filter((id) => id !== one.id);
+        tell();
+        show();
+      },
+    }), ` ${labels[i]}`)));
+  };
+  const filter = el("input", { type: "search", placeholder: "such as coupling=0.25", value: state.filter, oninput: () => { state.filter = filter.value; fill(); } });
+  tell();
+  return el("details", { ontoggle: ({ target }) => { if (target.open) fill(); } }, count, el("label", { class: "select" }, "Find", filter), list);
+}
+
+function comparison(lines, state, show) {
+  const values = (line) => line.setting.runs.map((run) => run[PLACE[state.window]]);
+  const ids = lines.map((line) => line.setting.id);
+  const at = Math.max(0, ids.indexOf(state.against));
+  const rival = lines[at];
+  const text = ({ effect, low, high }, write) => write(effect) + (missing(low) ? "" : ` [${write(low)}, ${write(high)}]`);
+  const rows = lines.map((line) => {
+    const [mine, theirs, bounds] = [values(line), values(rival), outer(line.setting.bounds, rival.setting.bounds)];
+    const same = line === rival;
+    return [el("span", {}, swatch(line.look), line.label), String(mine.length), text(level(mine, bounds), number),
+      same ? "" : text(difference(mine, theirs, bounds), signed), same ? "" : text(improvement(mine, theirs), number), again(line.setting.command)];
+  });
+  const columns = ["setting", "seeds", "reward [95 %]", `difference from ${rival?.label ?? "–"}`, "probability of improvement", "again"];
+  return el("div", {}, lines.length > 1 ? select("against", lines.map((line) => line.label), at, (i) => { state.against = ids[i]; show(); }) : null,
+    table(columns, rows, { class: "stacks" }),
+    el("details", { class: "more" }, el("summary", {}, "how the intervals are made"), el("p", { class: "faint" }, "At 95 % over seeds: Gaffke's, which stay within what a reward can be, or, where nobody knows that, Student's and Welch's; for the probability that a run of the setting beats one of the other, Newcombe's score interval.")));
+}
+
+const again = (text) => text ? button("copy the command", () => copy(text), { class: "small", title: text }) : "";
+
+// What else is in the report.
+function index() {
+  const untold = plural(data.untrained.length, "figure");
+  return el("nav", { class: "card index", "aria-label": "Index" }, el("h2", {}, "Also in this report"), el("ul", {},
+    data.figures.length ? el("li", {}, el("a", { href: "#figures" }, `${plural(data.figures.length, "figure")}`), ": the paper's and ours, each on a page of its own") : null,
+    data.claims.length ? el("li", {}, el("a", { href: "#claims" }, `${plural(data.claims.length, "claim")}`), `: ${counted(data.claims)}`) : null,
+    data.inside.length ? el("li", {}, el("a", { href: "#inside" }, "Inside a run"), ": firing rates, weights, energy") : null),
+    data.untrained.length ? el("details", {}, el("summary", {}, `${untold} of the paper and ours could be trained`),
+      el("ul", {}, data.untrained.map((one) => el("li", {}, `${one.title} `, command(one.command))))) : null);
+}

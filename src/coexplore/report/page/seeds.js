@@ -1,0 +1,27 @@
+// Single seeds as dots, so that runs of two kinds are seen to be of two kinds.
+
+// As far aside as the golden ratio says: dots of equal height keep apart, and stay where they are when drawn again.
+const aside = (i) => ((i * 0.618034) % 1) - 0.5;
+
+function seedsOption(lines, { window }, { width }) {
+  const across = Math.min(260, Math.round(0.34 * width));
+  const value = (run) => run[PLACE[window]];
+  return {
+    grid: { left: 12, right: 24, top: 8, bottom: 30, containLabel: true },
+    xAxis: axis(`reward, ${WINDOWS[window] === "all" ? "all episodes" : WINDOWS[window]}`, { type: "value", scale: true }),
+    yAxis: axis("", {
+      type: "category", inverse: true, data: lines.map((line) => line.label), axisTick: { show: false },
+      axisLabel: { color: theme.colour("text"), width: across, overflow: "break", lineHeight: 13, interval: 0 },
+    }),
+    tooltip: tooltip({ formatter: ({ value: [x, i, seed] }) => told(lines[i].label, [[lines[i].look.colour, `seed ${seed}`, number(x)]]) }),
+    series: lines.map((line, i) => ({
+      type: "scatter", name: line.label, symbolSize: 7, itemStyle: { color: line.look.colour, opacity: line.setting.runs.length > 30 ? 0.4 : 0.8 },
+      data: line.setting.runs.map((run, k) => ({ value: [value(run), i, run[0]], symbolOffset: [0, line.setting.runs.length > 1 ? Math.round(16 * aside(k)) : 0] })),
+    })),
+  };
+}
+
+const seedsPoints = (lines) => ({
+  columns: ["setting", "seed", "first quarter", "last quarter", "all", "frozen"],
+  rows: lines.flatMap(({ label, setting }) => setting.runs.map(([seed, first, last, all, frozen]) => [label, seed, first, last, all, frozen])),
+});
