@@ -1,20 +1,26 @@
 # Everything runs in .venv, which the targets make by themselves; `make PYTHON=python3.12 setup` picks another Python.
+SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
+DOTS := awk '/^ *Collecting/ {printf "."; fflush()} /^Installing collected/ {printf " unpacked"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots
+.PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots \
+	docs notebooks notebooks-test wheel
 
 setup: .venv/ready
+	@$(BIN)/python .ci/ready.py
 
 .venv/ready: pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/coexplore/engines/cpu/*.h src/coexplore/engines/cpu/*.cpp)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "coexplore needs Python 3.11 or newer, this is " + sys.version.split()[0])'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/coexplore list | sed -n '/^engines/,/^docs/p' | grep -v '^docs'
+	@echo "1. an environment in .venv ($$($(PYTHON) --version))"
+	@$(PYTHON) -m venv .venv
+	@echo "2. coexplore with its C++ engine, and what it needs, in the tested versions: a dot per package, a few minutes in all"
+	@set -o pipefail; $(PIP) --editable '.[dev]' | $(DOTS)
 	@touch $@
 
 demo: setup
-	$(BIN)/coexplore reproduce headline --store demo/runs --out demo
+	$(BIN)/coexplore demo
 
 test: setup
 	$(BIN)/pytest
@@ -35,6 +41,28 @@ check: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# The site, from docs/ into site/: open site/index.html. What it needs is installed once.
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "the site: site/index.html"
+
+.venv/docs: .venv/ready
+	@echo "what the site and the notebooks need"
+	@set -o pipefail; $(PIP) --editable '.[docs]' | $(DOTS)
+	@touch $@
+
+# Executes the tutorials and keeps what they print and draw: about two minutes.
+notebooks: .venv/docs
+	$(BIN)/jupyter execute --inplace docs/tutorials/*.ipynb
+
+# The same at a tenth of the length, and the site: about a minute.
+notebooks-test: .venv/docs
+	$(BIN)/pytest -m docs
+
+# An archive and a wheel in dist/, and the wheel tried in an environment of its own.
+wheel: setup
+	.ci/wheel $(PYTHON)
 
 # A selection of the tests as somebody meets us who installs today: the newest Python here, and the newest jax it has.
 NEWEST ?= $(shell for v in 14 13 12; do for p in python3.$$v "$$(pyenv root 2>/dev/null)"/versions/3.$$v*/bin/python3; do \
