@@ -16,16 +16,8 @@ from reference import entry
 
 ROOT = Path(__file__).parents[1]
 # Beside docs/, what pages link to: tables and pictures of results, programs, and the pages of the repository itself.
-OTHERS = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "CITATION.cff",
-    "LICENSE",
-    "results/**/*.md",
-    "results/**/*.png",
-)
-OTHERS += ("results/**/*.json", "examples/*.py", "src/coexplore/**/*.py", "tests/*.py", "benchmarks/*.py")
+OTHERS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "examples/*.py", "src/**/*.py")
+OTHERS += tuple(f"results/**/*.{ending}" for ending in ("md", "png", "json"))
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 API = re.compile(r"^<!-- reference: (\w+) -->$", re.M)
 
@@ -49,7 +41,6 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, config, files):
     """Links are those of the repository, so that they work there too: here docs/ is left out of them."""
     home = page.file.src_uri
-    lies = home if files.get_file_from_path(home).generated_by is None else None
     place = posixpath.dirname(f"docs/{home}" if in_docs(home) else home)
 
     def here(found):
@@ -57,7 +48,6 @@ def on_page_markdown(markdown, page, config, files):
         target = re.sub(r"^(tutorials/.*)\.ipynb$", r"\1.md", target)
         return posixpath.relpath(target, posixpath.dirname(home) or ".")
 
-    del lies
     return API.sub(lambda found: entry(found[1]), LINK.sub(here, markdown))
 
 

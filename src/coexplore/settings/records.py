@@ -50,17 +50,17 @@ def number(
 
 
 def count(default: T, help: str, *, low: int = 0, high: int | None = None) -> T:
-    """A setting that is a whole number from `low` to `high` and shapes the computation. `default`, `help`: as of number."""
+    """A setting that is a whole number, `low` to `high`, and shapes the computation; `default`, `help` as of number."""
     return field(default, Count(help, low, high))
 
 
 def choice(default: T, help: str, *, options: tuple[str, ...]) -> T:
-    """A setting that is one of the words in `options`. `default`, `help`: as of number."""
+    """A setting that is one of the words in `options`; `default` and `help` as of number."""
     return field(default, Choice(help, options))
 
 
 def switch(default: T, help: str) -> T:
-    """A setting that is true or false. `default`, `help`: as of number."""
+    """A setting that is true or false; `default` and `help` are as of number."""
     return field(default, Switch(help))
 
 
