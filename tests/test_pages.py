@@ -73,7 +73,7 @@ OPTIONAL = {"torch"}  # a block that imports one is compiled only where it is no
 PRINTS = {  # what pages print, or end with
     "README.md": r"boltzmann coupling=0\.5 +3 ",
     "docs/store.md": r"True\n$",
-    "docs/rules/*.md": r"-?[01]\.\d+\n$",
+    "docs/rules/[!i]*.md": r"-?[01]\.\d+\n$",
     "docs/tuning.md": r"6 0\.0\d+ .* \[.*\]\n$",
 }
 LEAVES = {"README.md": ["coupling.png", "first/curves.png"], "docs/api/results.md": ["curves.png"]}
