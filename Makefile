@@ -3,7 +3,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
-DOTS := awk '/^ *Collecting/ {printf "."; fflush()} /^Installing collected/ {printf " unpacked"; fflush()} END {print ""}'
+DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
 .PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots \
 	docs notebooks notebooks-test wheel
@@ -15,7 +15,7 @@ setup: .venv/ready
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "coexplore needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	@echo "1. an environment in .venv ($$($(PYTHON) --version))"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
-	@echo "2. coexplore with its C++ engine, and what it needs, in the tested versions: a dot per package, a few minutes in all"
+	@echo "2. coexplore with its C++ engine, and what it needs, in the tested versions: dots for a few minutes"
 	@set -o pipefail; $(PIP) --editable '.[dev]' | $(DOTS)
 	@touch $@
 
@@ -45,7 +45,7 @@ check: .venv/ready
 # The site, from docs/ into site/: open site/index.html. What it needs is installed once.
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "the site: site/index.html"
+	@echo "the site: site/index.html; to search in it, python -m http.server --directory site"
 
 .venv/docs: .venv/ready
 	@echo "what the site and the notebooks need"

@@ -24,10 +24,10 @@ def called(name, thing):
     """The call with its defaults; of STOP, which is none, the name."""
     if not callable(thing):
         return f"```text\ncoexplore.{name}\n```"
+    stars = {inspect.Parameter.VAR_KEYWORD: "**"}
     words = [
-        text
+        stars.get(each.kind, "") + each.name + ("" if each.default is each.empty else f"={shown(each.default)}")
         for each in parameters(thing)
-        if (text := each.name if each.default is each.empty else f"{each.name}={shown(each.default)}")
     ]
     line = f"coexplore.{name}({', '.join(words)})"
     if len(line) > 100:

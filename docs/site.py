@@ -59,14 +59,12 @@ def notebook(path):
     """A notebook as Markdown, and its pictures by name: what was said, done, printed and drawn, as it was kept."""
     parts, pictures = [], {}
     for cell in json.loads(path.read_text())["cells"]:
-        source = "".join(cell["source"])
+        source, outputs = "".join(cell["source"]), cell.get("outputs", [])
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            if "image/png" in data:
-                name = f"{path.stem}-{len(pictures) + 1}.png"
-                pictures[name] = base64.b64decode(data["image/png"])
-                parts.append(f"![What the cell above draws]({name})")
-            elif text := "".join(output.get("text", data.get("text/plain", ""))):
-                parts.append(f"```text\n{text.rstrip()}\n```")
+        if text := "".join(line for output in outputs for line in output.get("text", [])):
+            parts.append(f"```text\n{text.rstrip()}\n```")
+        for data in (output["data"] for output in outputs if "image/png" in output.get("data", {})):
+            name = f"{path.stem}-{len(pictures) + 1}.png"
+            pictures[name] = base64.b64decode(data["image/png"])
+            parts.append(f"![What the cell above draws]({name})")
     return "\n\n".join(parts) + "\n", pictures

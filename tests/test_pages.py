@@ -105,7 +105,7 @@ class Session:
     def bibtex(self, place, text):
         cited = (ROOT / "CITATION.cff").read_text()
         for name in ("title", "year"):
-            assert re.search(rf"{name} = {{(.*)}}", text)[1] in cited, place
+            assert re.search(rf"{name} = {{(.*?)}}", text)[1] in cited, place
 
     def python(self, place, text):
         code = compile(text, place, "exec")
