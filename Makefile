@@ -49,7 +49,7 @@ docs: .venv/docs
 
 .venv/docs: .venv/ready
 	@echo "what the site and the notebooks need"
-	@set -o pipefail; $(PIP) --editable '.[docs]' | $(DOTS)
+	@set -o pipefail; $(PIP) 'coexplore[docs]' | $(DOTS)
 	@touch $@
 
 # Executes the tutorials and keeps what they print and draw: about two minutes.

@@ -59,10 +59,10 @@ def pytest_unconfigure(config):
 
 
 def pytest_runtest_setup(item):
-    """An archive of the sources has no runs: they would be forty times as large as the rest."""
+    """An archive of the sources has no runs, nor pictures of them: they would be forty times as large as the rest."""
     packs = Path(__file__).parents[1] / "results"
     if item.get_closest_marker("packs") and not any(packs.rglob("*.safetensors")):
-        pytest.skip("needs the runs in results/, which are in the repository and not in an archive of it")
+        pytest.skip("needs the runs or the pictures in results/, which an archive of the sources does not have")
 
 
 @pytest.fixture(autouse=True, scope="module")

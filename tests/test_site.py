@@ -85,6 +85,7 @@ def test_a_tutorial_runs_at_a_tenth_of_its_length(path, tmp_path):
 
 
 @pytest.mark.docs
+@pytest.mark.packs
 def test_the_site_is_built_without_a_warning_and_asks_nothing_of_the_network(tmp_path):
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -100,6 +101,7 @@ def test_the_site_is_built_without_a_warning_and_asks_nothing_of_the_network(tmp
 
 
 @pytest.mark.docs
+@pytest.mark.packs
 @pytest.mark.parametrize("link", ["nowhere.md", "engines.md#no-such-heading", "../results/no.png", "/gpu.md"])
 def test_a_link_that_leads_nowhere_ends_the_build(link, tmp_path):
     for name in ("docs", "results", "examples", "src"):
