@@ -57,6 +57,8 @@ def at(x, progress):
 class Reference:
     """One run: `params` and `m`, `v` are dicts of float64 arrays, `last` the draws and bits of the last update."""
 
+    halves = True  # whether numbers between units have half precision
+
     def __init__(self, run, params=None):
         self.run, self.t = run, 0
         self.params = named(params or run.init())
@@ -115,7 +117,9 @@ class Reference:
         H = [self.fired(P[0], u[0], None if bits is None else bits[0])]
         for t in range(1, len(u)):
             P.append(sigma(at(rule.coupling, self.progress) * (self.heard(H[-1]) @ x["W_rec"]) + d))
-            H.append(self.fired(P[-1], u[t], None if bits is None else bits[t]))
+            lazy, theirs = getattr(rule, "sampler", "") == "lazy", None if bits is None else bits[t]
+            drawn = self.fired(P[-1], u[t] * (2 if lazy else 1), theirs)
+            H.append(np.where(lazy & (u[t] >= 0.5), H[-1], drawn))
         return np.array(H), np.array(P)
 
     def sent(self, h):
@@ -149,6 +153,14 @@ class Reference:
             heard = self.heard(h)
             pairs = heard.T @ (signal * heard) / 2 if rule.chain_signals == "signed" else h.T @ e
             extra = {"W_rec": c * pairs * (1 - np.eye(len(w))) / 16}
+            if rule.centring in ("half", "drive", "predicted"):
+                E = self.expected(s)
+                e = signal * (h - at(rule.centring_strength, self.progress) * E)
+                mean = self.told(self.heard(E))
+                rho = at(rule.pair_strength, self.progress) * (0.5 if rule.chain_signals == "signed" else 1.0)
+                extra["W_rec"] -= c * rho * (mean.T @ (signal * mean)) * (1 - np.eye(len(w))) / 16
+                if rule.centring == "predicted":
+                    extra |= {"U": s.T @ (h - E) / 16, "u": (h - E).mean(axis=0)}
         elif isinstance(rule, Recurrent):
             T = rule.steps
             each = [rule.trace_decay ** (T - t) * signal * (H[t] - kappa * P[t]) for t in range(1, T + 1)]
@@ -169,9 +181,19 @@ class Reference:
             e = signal * (h - kappa * p)
         return {"W": s.T @ e / 16, "b": e.mean(axis=0), **extra}
 
+    def told(self, x):
+        """As units tell each other numbers."""
+        return np.float16(x).astype(float) if self.halves else x
+
+    def expected(self, s):
+        x = self.params
+        d = {"half": 0 * (s @ x["W"]), "drive": s @ x["W"] + x["b"]}
+        return sigma(d[self.run.rule.centring] if self.run.rule.centring in d else s @ x["U"] + x["u"])
+
     def ascend(self, g):
         rates = dict(zip(("hidden", "output", "critic"), self.run.learning_rates, strict=False))
         parts = {"W": "hidden", "b": "hidden", "W_rec": "hidden", "W_out": "output", "b_out": "output"}
+        parts |= {"U": "hidden", "u": "hidden"}
         self.t += 1
         for k, gradient in g.items():
             self.m[k] = 0.9 * self.m[k] + 0.1 * gradient
@@ -179,6 +201,7 @@ class Reference:
             m, v = self.m[k] / (1 - 0.9**self.t), self.v[k] / (1 - 0.999**self.t)
             rate = at(rates[parts.get(k, "critic")], self.progress)
             rate *= self.run.rule.recurrent_rate if k == "W_rec" else 1
+            rate *= self.run.rule.centring_rate if k in ("U", "u") else 1
             self.params[k] = self.params[k] + rate * m / (np.sqrt(v) + 1e-8)
 
 
@@ -188,6 +211,8 @@ def named(params):
     found = {"W": hidden.W, "b": hidden.b, "W_out": output.W, "b_out": output.b}
     if hasattr(hidden, "W_rec"):
         found["W_rec"] = hidden.W_rec
+    if hasattr(hidden, "U"):
+        found |= {"U": hidden.U, "u": hidden.u}
     if params.critic is not None:
         critic = params.critic
         found |= {"V": critic.hidden.W, "v": critic.hidden.b, "w": critic.output.W, "w_0": critic.output.b}

@@ -4,6 +4,8 @@ Nothing here is shared with the package. An update is replayed from the draws th
 and the engine's own bits, which settle a draw only where the uniform is within 1e-6 of the probability.
 """
 
+import itertools
+
 import numpy as np
 
 TIE = 1e-6
@@ -47,7 +49,7 @@ def reinforce(params, s, drawn, coin, kappa, predicted=False):
     return h, {"W": np.outer(s, z), "b": z} | own
 
 
-def algorithm_1(params, s, drawn, coin, c, T, signals, lazy=False):
+def algorithm_1(params, s, drawn, coin, c, T, signals, depression, lazy=False):
     """Algorithm 1, synchronous; lazy: a unit whose uniform is not below ½ stays as it is."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
@@ -61,14 +63,14 @@ def algorithm_1(params, s, drawn, coin, c, T, signals, lazy=False):
             else:
                 new[i] = coin(p, drawn["u"][t, i] * (2 if lazy else 1), drawn["H"][t, i])
         h = new
-    return h, hebbian(h, s, c, signals)
+    return h, hebbian(h, s, c, signals, *depression)
 
 
 def algorithm_1_lazy(*given):
     return algorithm_1(*given, lazy=True)
 
 
-def algorithm_1_one_by_one(params, s, drawn, coin, c, T, signals):
+def algorithm_1_one_by_one(params, s, drawn, coin, c, T, signals, depression):
     """Algorithm 1 with Gibbs sampling: in a step N single units, chosen at random, are drawn anew."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
@@ -78,22 +80,31 @@ def algorithm_1_one_by_one(params, s, drawn, coin, c, T, signals):
             i = drawn["unit"][t - 1, n]
             p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
             h[i] = coin(p, drawn["u"][t, n], drawn["bits"][t - 1, n])
-    return h, hebbian(h, s, c, signals)
+    return h, hebbian(h, s, c, signals, *depression)
 
 
-def hebbian(h, s, c, signals):
+def without(form, eta, here, there):
+    """Activity there, without its fellow here, is depressed as well."""
+    return here - eta * (1 - here) if form == there else here
+
+
+def hebbian(h, s, c, signals, form, eta):
+    """form and eta: what is depressed, and how much."""
     N = len(h)
     W_rec = np.zeros((N, N))
     for i in range(N):
         for j in range(N):
             if i != j:
                 pair = h[i] * h[j] if signals == "binary" else 0.5 * (2 * h[i] - 1) * (2 * h[j] - 1)
+                if form == "one-without-other":
+                    pair -= eta / 2 * (h[i] * (1 - h[j]) + (1 - h[i]) * h[j])
                 W_rec[j, i] = c * pair
-    return {"W_rec": W_rec, "W": np.outer(s, h), "b": h.copy()}
+    pre, post = without(form, eta, s, "post-without-pre"), without(form, eta, h, "pre-without-post")
+    return {"W_rec": W_rec, "W": np.outer(pre, post), "b": post.copy()}
 
 
-def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals, predicted):
-    """Algorithm 2, with its eligibility traces."""
+def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals, predicted, form, eta):
+    """Algorithm 2, with its eligibility traces; form and eta: what is depressed, and how much."""
     W, b, W_rec = params["W"], params["b"], params["W_rec"]
     N = len(b)
     h = np.array([coin(sigma(W[:, i] @ s + b[i]), drawn["u"][0, i], drawn["H"][0, i]) for i in range(N)])
@@ -104,31 +115,34 @@ def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals, predicted
         for i in range(N):
             p = sigma(c * (W_rec[:, i] @ sent(h, signals)) + W[:, i] @ s + b[i])
             new[i] = coin(p, drawn["u"][t, i], drawn["H"][t, i])
-            less = kappa * (E[i] if predicted else p)
-            z_rec[:, i] = lambda_ * z_rec[:, i] + (new[i] - less) * sent(h, signals)
-            z[i] = lambda_ * z[i] + (new[i] - less)
+            e = without(form, eta, new[i], "pre-without-post") - kappa * (E[i] if predicted else p)
+            z_rec[:, i] = lambda_ * z_rec[:, i] + e * without(form, eta, sent(h, signals), "post-without-pre")
+            z[i] = lambda_ * z[i] + e
         h = new
+    if form == "post-before-pre":
+        z_rec = np.array([[z_rec[j, i] - eta * z_rec[i, j] for i in range(N)] for j in range(N)])
     own = own_lesson("predicted", s, h, np.array(E)) if predicted else {}
-    return h, {"W_rec": c * z_rec, "W": np.outer(s, z), "b": z} | own
+    return h, {"W_rec": c * z_rec, "W": np.outer(without(form, eta, s, "post-without-pre"), z), "b": z} | own
 
 
-def negative_phase(box, params, s, drawn, coin, c, T, signals, kappa):
+def negative_phase(box, params, s, drawn, coin, c, T, signals, depression, kappa):
     """Algorithm 1 with a negative phase: the means over M further chains are subtracted."""
-    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    h, eligibility = box(params, s, drawn, coin, c, T, signals, depression)
     chains = drawn.get("negative", [])
     for further in chains:
-        _, mean = box(params, s, further, coin, c, T, signals)
+        _, mean = box(params, s, further, coin, c, T, signals, depression)
         eligibility = {name: z - kappa * mean[name] / len(chains) for name, z in eligibility.items()}
     return h, eligibility
 
 
-def learned(box, params, s, drawn, coin, c, T, signals, kappa):
+def learned(box, params, s, drawn, coin, c, T, signals, depression, kappa):
     """Algorithm 1 less what units expect of themselves; `own` is what they learn of that, whatever the reward."""
-    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    h, eligibility = box(params, s, drawn, coin, c, T, signals, depression)
     N, signed = len(h), signals == "signed"
     E = np.array([sigma((params["W"] + params["U"])[:, i] @ s + (params["b"] + params["u"])[i]) for i in range(N)])
-    eligibility["W"] = eligibility["W"] - kappa * np.outer(s, E)
-    eligibility["b"] = eligibility["b"] - kappa * E
+    mean = hebbian(E, s, c, signals, *depression)
+    eligibility["W"] = eligibility["W"] - kappa * mean["W"]
+    eligibility["b"] = eligibility["b"] - kappa * mean["b"]
     Q = np.zeros((N, N))
     for i in range(N):
         for j in range(N):
@@ -155,19 +169,63 @@ def own_lesson(centring, s, h, E):
     return {"own": {name: directions[name] for name in {"usual": "u", "predicted": "Uu"}.get(centring, "")}}
 
 
-def estimated(box, params, s, drawn, coin, c, T, signals, kappa, rho, centring):
+def estimated(box, params, s, drawn, coin, c, T, signals, depression, kappa, rho, centring):
     """Algorithm 1 less an estimate of what each unit does."""
-    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    h, eligibility = box(params, s, drawn, coin, c, T, signals, depression)
     E = np.array([estimate(centring, params, s, i) for i in range(len(h))])
-    mean = hebbian(E, s, c, signals)
+    mean = hebbian(E, s, c, signals, *depression)
     eligibility = {name: z - (rho if name == "W_rec" else kappa) * mean[name] for name, z in eligibility.items()}
     return h, eligibility | own_lesson(centring, s, h, E)
 
 
-def with_mean(box, params, s, drawn, coin, c, T, signals, kappa):
+def with_mean(box, params, s, drawn, coin, c, T, signals, depression, kappa):
     """Algorithm 1 that learns the mean of its signal."""
-    h, eligibility = box(params, s, drawn, coin, c, T, signals)
+    h, eligibility = box(params, s, drawn, coin, c, T, signals, depression)
     return h, eligibility | {"m": np.ones(())}
+
+
+# A reward for each layer: Weight Max's to all of its units, one draw of the layer above after another ----------------
+
+
+def surprises(rule, layer, x, drawn):
+    """(a − p) of every draw of a layer, unit by unit: [draws, N]. Of a lazy unit what it says of its input."""
+    N, c = len(layer["b"]), rule.get("coupling", 0.0)
+    d = np.array([layer["W"][:, i] @ x + layer["b"][i] for i in range(N)])
+    if "bits" in drawn:
+        h, found = drawn["h_0"].copy(), [drawn["h_0"] - sigma(d)]
+        for unit, bits in zip(drawn["unit"], drawn["bits"], strict=True):
+            found.append(np.zeros(N))
+            for i, bit in zip(unit, bits, strict=True):
+                found[-1][i] += bit - sigma(c * (layer["W_rec"][:, i] @ sent(h, rule["chain_signals"])) + d[i])
+                h[i] = bit
+        return found
+    H = drawn["H"] if "H" in drawn else drawn["h"][None]
+    found = [H[0] - sigma(d)]
+    for before, h in itertools.pairwise(H):
+        p = sigma(c * (layer["W_rec"].T @ sent(before, rule["chain_signals"])) + d)
+        e = h - p
+        if rule.get("sampler") == "lazy":
+            chance = np.where(h == 1, p, 1 - p)
+            e = e * np.where(h == before, chance / (chance + 1), 1)
+        found.append(e)
+    return found
+
+
+def layer_rewards(rules, layers, inputs, hs, drawn, step):
+    """R of each hidden layer for δ = 1, from the last one down; δ itself where a layer has none of its own."""
+    R, L = [1.0] * len(hs), len(hs) - 1
+    for k in reversed(range(L - 1)):
+        if rules[k].get("layer_reward", "global") == "global":
+            continue
+        errors = surprises(rules[k + 1], layers[k + 1], inputs[k + 1], drawn[k + 1])
+        errors = errors[-1:] if rules[k + 1].get("layer_reward") == "last" else errors
+        total = 0.0
+        for i, bit in enumerate(hs[k]):
+            for e in errors:
+                for j, error in enumerate(e):
+                    total += 2 * bit * step * layers[k + 1]["W"][i, j] * error * R[k + 1]
+        R[k] = total
+    return R
 
 
 # Rules that need the layer above: eligibilities of all hidden layers, from what the whole network drew; `step` is how
@@ -314,11 +372,12 @@ def layer_of(rule, numbers):
             softplus(layer["W"].T @ s + layer["b"]) + np.sqrt(rule["variance"]) * drawn["u"][0],
             None,
         )
+    depression = rule["depression"], numbers["depression_strength"]
     if rule["name"] == "recurrent":
         given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"], predicted]
-        return lambda *a: algorithm_2(*a, *given)
+        return lambda *a: algorithm_2(*a, *given, *depression)
     box = {"synchronous": algorithm_1, "lazy": algorithm_1_lazy, "one-by-one": algorithm_1_one_by_one}[rule["sampler"]]
-    given = [numbers["coupling"], rule["steps"], rule["chain_signals"], numbers["centring_strength"]]
+    given = [numbers["coupling"], rule["steps"], rule["chain_signals"], depression, numbers["centring_strength"]]
     if rule["centring"] in ("half", "drive", "usual", "predicted"):
         return lambda *a: estimated(box, *a, *given, numbers["pair_strength"], rule["centring"])
     centred = {"mean": with_mean, "learned": learned}.get(rule["centring"], negative_phase)
@@ -335,7 +394,7 @@ def gradient(run, numbers, params, draws, coin):
     total, B = None, len(draws["s"])
     for e in range(B):
         s = np.asarray(draws["s"][e], float)
-        x, hs, inputs, eligibilities = s, [], [s], []
+        x, hs, inputs, eligibilities, each = s, [], [s], [], []
         for rule, layer, drawn in zip(rules, params["layers"], draws["layers"], strict=True):
             mine = {name: value[e] for name, value in drawn.items() if name != "negative"}
             if "negative" in drawn:
@@ -343,6 +402,7 @@ def gradient(run, numbers, params, draws, coin):
                 mine["negative"] = [{k: v[m * B + e] for k, v in drawn["negative"].items()} for m in range(chains)]
             h, eligibility = layer_of(rule, rule)(layer, x, mine, coin)
             eligibilities.append(eligibility)
+            each.append(mine)
             hs.append(h)
             x = h if rule["name"] in ("backprop", "map-prop") else sent(h, sending)
             inputs.append(x)
@@ -361,10 +421,11 @@ def gradient(run, numbers, params, draws, coin):
         signals = [r if rule["centring"] in ("none", "activity") else delta for rule in rules]
         for i, (rule, layer) in enumerate(zip(rules, params["layers"], strict=True)):
             signals[i] -= layer["m"] if rule["centring"] == "mean" else 0.0
+        shares = layer_rewards(rules, params["layers"], inputs, hs, each, 2 if sending == "signed" else 1)
         own = [z.pop("own", {}) for z in eligibilities]
         mine = [
-            scaled(z, signal / B) | scaled(by_itself, 1 / B)
-            for z, signal, by_itself in zip(eligibilities, signals, own, strict=True)
+            scaled(z, signal * share / B) | scaled(by_itself, 1 / B) | scaled({"m": signal} if "m" in z else {}, 1 / B)
+            for z, signal, share, by_itself in zip(eligibilities, signals, shares, own, strict=True)
         ]
         mine.append(None if critic_gradient is None else scaled(critic_gradient, delta / B))
         total = mine if total is None else [added(a, b) for a, b in zip(total, mine, strict=True)]

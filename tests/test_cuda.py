@@ -49,6 +49,7 @@ EVERY_RULE = [
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=4),
     small(Boltzmann(steps=1, centring="none"), N=1, critic=None),
     small(Boltzmann(coupling=0.0, steps=2), N=11),
+    small(Boltzmann(coupling=0.7, steps=4, sampler="lazy"), N=11),
     small(Recurrent(), N=20, bits=4),
     small(Recurrent(steps=1, centring="reward"), N=7),
     small(Recurrent(steps=5, trace_decay=0.9, coupling=1.0, centring_strength=0.3), N=7, critic=Critic("relu", 5)),
@@ -57,6 +58,11 @@ EVERY_RULE = [
     small(UnbiasedWeightMax(expected=True), N=13, bits=5, signals="signed"),
     small(Boltzmann(steps=2, chain_signals="signed", recurrent_rate=0.3), N=13, bits=5, signals="signed"),
     small(Recurrent(steps=3, chain_signals="signed", recurrent_rate=2.5), N=13, bits=5, signals="signed"),
+    small(Boltzmann(steps=2, centring="half", centring_strength=Linear(1.0, 0.2)), N=11),
+    small(Boltzmann(steps=2, centring="drive", chain_signals="signed"), N=7, bits=2),
+    small(Boltzmann(steps=3, centring="predicted", centring_rate=0.3), N=13, bits=5, signals="signed"),
+    small(Boltzmann(steps=2, centring="predicted", pair_strength=Linear(0.2, 1.0)), N=20, bits=2),
+    small(Boltzmann(steps=2, centring="drive", pair_strength=0.5, chain_signals="signed"), N=20, bits=2),
 ]
 every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=name_of)
 
@@ -64,6 +70,7 @@ every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=name_of)
 @every_rule
 def test_the_reference_is_the_algorithm_box(run):
     mine = Reference(run, shaken(jax.tree.map(lambda x: np.zeros(x.shape), jax.eval_shape(run.init))))
+    mine.halves = False
     replay = Replay(run, in_tree(run, mine.params))
     for _ in range(2):
         mine.update()
@@ -76,7 +83,7 @@ def test_the_reference_is_the_algorithm_box(run):
 
 def in_tree(run, flat):
     """The reference's parameters as the network has them."""
-    values = [flat[k] for k in ("W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
+    values = [flat[k] for k in ("W", "b", "W_rec", "U", "u", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
     return jax.tree.unflatten(structure(run), values)
 
 
@@ -135,11 +142,15 @@ EMULATED = [
     ),
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=3), N=20, bits=4),
     small(Boltzmann(steps=2), N=60, bits=4),
+    small(Boltzmann(coupling=0.7, steps=5, sampler="lazy"), N=20, bits=4),
+    small(Boltzmann(steps=3, sampler="lazy", chain_signals="signed"), N=60, bits=5, signals="signed"),
     small(Recurrent(coupling=0.5, steps=3, trace_decay=0.7, centring_strength=0.5), N=20, bits=2, critic=None),
     small(Recurrent(steps=1), N=32, critic=Critic("tanh", 30)),
-    *EVERY_RULE[-6:],
+    *EVERY_RULE[-11:],
     small(Reinforce(), N=200, bits=4),
     small(Boltzmann(steps=2), N=150, bits=2),  # a cluster of two blocks
+    small(Boltzmann(coupling=0.7, steps=3, sampler="lazy"), N=150, bits=2),
+    small(Boltzmann(steps=2, centring="predicted", pair_strength=0.5), N=150, bits=2),
     small(Recurrent(steps=2, chain_signals="signed"), N=300, bits=3),  # of six, with moments in global memory
 ]
 
@@ -195,10 +206,15 @@ def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
 
 
-CUT = [small(Boltzmann(steps=2), N=20), small(Recurrent(steps=3), N=20), small(UnbiasedWeightMax(), N=16)]
+CUT = [
+    small(Boltzmann(steps=2), N=20),
+    small(Boltzmann(steps=2, centring="predicted", pair_strength=0.5), N=20),
+    small(Recurrent(steps=3), N=20),
+    small(UnbiasedWeightMax(), N=16),
+]
 
 
-@pytest.mark.parametrize("run", CUT, ids=lambda run: run.rule.name)
+@pytest.mark.parametrize("run", CUT, ids=name_of)
 def test_the_order_of_warps_recording_and_pieces_leave_no_trace(run, emulated, monkeypatch):
     start = with_params(cuda.start([run]), shaken)
     whole = cuda.tensors(cuda.advance(start, 8))
@@ -281,6 +297,7 @@ LOOKED_AT = [
     small(UnbiasedWeightMax(), N=9, critic=None, task=Multiplexer(1, "binary", "binary")),
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=3, critic=Critic("tanh", 9), seed=2**32 - 1),
     small(Boltzmann(steps=2), N=60, bits=4, critic=None),
+    small(Boltzmann(coupling=0.7, steps=3, sampler="lazy"), N=20, bits=3),
     small(Recurrent(coupling=Linear(0.2, 1.5), steps=3), N=20, bits=4, critic=Critic("relu", 5), seed=1),
     small(Recurrent(steps=1), N=32, task=Multiplexer(3, "binary", "binary")),
     small(Recurrent(steps=1, chain_signals="signed"), N=150, bits=5, signals="signed"),
@@ -414,10 +431,11 @@ SHAPES = [
     Shape("boltzmann", 64, 2, 3),
     Shape("recurrent", 16, 1, 3, 24, 1, True, True, True),
     Shape("boltzmann", 192, 1, 1, 24, 2),
+    Shape("boltzmann", 64, 2, 3, lazy=True),
 ]
 
 
-KERNELS = [Kernel("train", shape, record) for shape, record in zip(SHAPES, (True, False, False, False), strict=True)]
+KERNELS = [Kernel("train", shape, record) for shape, record in zip(SHAPES, (True, *[False] * 4), strict=True)]
 KERNELS += [Kernel("look", shape.to_look) for shape in SHAPES]
 
 

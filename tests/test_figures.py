@@ -12,7 +12,9 @@ from coexplore.settings import FieldError
 
 PAPERS = ["fig2", "fig3", "fig4", "fig5", "figa1", "figa2", "figa3", "figa4", "figa5", "figa6"]
 OURS = ["binary", "tanh-critic", "no-critic", "expected", "signed", "headline", "annealing", "compute", "depth-paper"]
-OURS += ["odd-even"]
+OURS += ["one-rule-paper", "depression", "depression-in-time"]
+OURS += ["odd-even", "figa1-odd", "one-by-one", "coupling-steps", "coupling-steps-lazy"]
+OURS += ["why", "batches"]
 RIVALS = [Run(rule=rule, hidden=N) for rule in (Reinforce(), UnbiasedWeightMax(), StraightThrough()) for N in NS]
 ALG_1 = [Run(rule=Boltzmann(coupling=c), hidden=N) for c in C for N in NS]
 ALG_2 = [Run(rule=Recurrent(coupling=c), hidden=N) for c in C for N in NS]
@@ -62,7 +64,7 @@ def test_large_networks_come_last_and_the_papers_runs_before_ours():
     papers = {run for name in PAPERS for run in FIGURES[name].settings()}
     ours = [run not in papers for run in small]
     assert ours == sorted(ours)
-    assert ours.count(True) == 17 + 3 + 6 + 4 + (4 * 19 + 2) + 7 + 3 * len(BUILT_IN) + 14
+    assert ours.count(True) == 17 + 3 + 6 + 4 + (4 * 19 + 2) + 7 + 3 * len(BUILT_IN) + 155 + (31 + 36 - 2) + 3 + 41
 
 
 def test_ours_share_what_the_papers_figures_run():
@@ -80,6 +82,15 @@ def test_ours_share_what_the_papers_figures_run():
         "headline": 0,
         "depth-paper": 3 * len(BUILT_IN),  # none is shared: they are a quarter as long
         "odd-even": 14,
+        "figa1-odd": 10,
+        "one-by-one": 5,
+        "coupling-steps": 66,
+        "coupling-steps-lazy": 77 + 6,
+        "depression": 31,  # nor here, but for one each with the figure on depth
+        "depression-in-time": 36,
+        "one-rule-paper": 3,
+        "why": 2 * 7 + 5 + 1,  # two sizes that the paper has not, an expected form, plain backprop
+        "batches": 45,  # a quarter as long
     }
 
 

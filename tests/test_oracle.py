@@ -72,6 +72,59 @@ ONE_UPDATE = {
     "boltzmann learned, signed, at a rate of its own": small(
         Boltzmann(steps=2, centring="learned", chain_signals="signed", centring_strength=0.5, centring_rate=3.0), N=4
     ),
+    "boltzmann pre without post": small(Boltzmann(steps=2, depression="pre-without-post"), N=(5, 4)),
+    "boltzmann post without pre": small(
+        Boltzmann(steps=2, depression="post-without-pre", depression_strength=0.4), N=(5, 4)
+    ),
+    "boltzmann one without other": small(Boltzmann(steps=2, depression="one-without-other", depression_strength=0.4)),
+    "boltzmann depressed, negative phase, signed": small(
+        Boltzmann(
+            steps=2, centring="both", centring_strength=0.5, chain_signals="signed", depression="pre-without-post"
+        ),
+        N=4,
+    ),
+    "boltzmann depressed, learned": small(
+        Boltzmann(steps=2, centring="learned", centring_strength=0.5, depression="pre-without-post"), N=4
+    ),
+    "boltzmann one without other, half, pairs too": small(
+        Boltzmann(steps=2, centring="half", pair_strength=0.5, depression="one-without-other"), N=5
+    ),
+    "recurrent pre without post": small(Recurrent(depression="pre-without-post", depression_strength=0.4), N=(5, 4)),
+    "recurrent post without pre, signed": small(
+        Recurrent(depression="post-without-pre", depression_strength=0.4, chain_signals="signed"),
+        task=Multiplexer(bits=1, encoding="binary"),
+    ),
+    "recurrent post before pre": small(
+        Recurrent(steps=3, depression="post-before-pre", depression_strength=0.4), N=(5, 4)
+    ),
+    "boltzmann, a reward per layer, last": small(Boltzmann(steps=3, layer_reward="last"), N=(6, 5, 4)),
+    "boltzmann, a reward per layer, path": small(Boltzmann(steps=3, layer_reward="path"), N=(6, 5, 4)),
+    "boltzmann, a reward per layer, lazy": small(Boltzmann(steps=3, sampler="lazy", layer_reward="path"), N=(5, 4)),
+    "boltzmann, a reward per layer, lazy, last, signed": small(
+        Boltzmann(steps=2, sampler="lazy", layer_reward="last", chain_signals="signed"), N=(5, 4), signals="signed"
+    ),
+    "boltzmann, a reward per layer, one-by-one": small(
+        Boltzmann(steps=2, sampler="one-by-one", layer_reward="path"), N=(4, 5), batch=5
+    ),
+    "boltzmann, a reward per layer, one-by-one, last": small(
+        Boltzmann(steps=2, sampler="one-by-one", layer_reward="last"), N=(4, 5), batch=5
+    ),
+    "boltzmann, a reward per layer, negative phase": small(
+        Boltzmann(steps=2, centring="both", layer_reward="last"), N=(5, 4), signals="signed"
+    ),
+    "boltzmann, a reward per layer, mean": small(Boltzmann(steps=2, centring="mean", layer_reward="last"), N=(5, 4)),
+    "boltzmann, a reward per layer, learned": small(
+        Boltzmann(steps=2, centring="learned", layer_reward="path"), N=(5, 4)
+    ),
+    "recurrent, a reward per layer, last": small(Recurrent(layer_reward="last"), N=(6, 5, 4, 3), signals="signed"),
+    "recurrent, a reward per layer, path": small(
+        Recurrent(steps=3, layer_reward="path", chain_signals="signed"), N=(6, 5, 4)
+    ),
+    "a reward per layer, one of them": small(
+        (Recurrent(layer_reward="last"), Boltzmann(steps=2), Recurrent(layer_reward="path")), N=(6, 5, 4)
+    ),
+    "a reward per layer under reinforce": small((Boltzmann(steps=2, layer_reward="path"), Reinforce()), N=(6, 5)),
+    "a reward per layer, one layer": small(Boltzmann(steps=2, layer_reward="last")),
     **{f"boltzmann {how}": small(Boltzmann(steps=2, centring=how), N=(5, 4)) for how in ESTIMATED},
     "boltzmann predicted, pairs too": small(
         Boltzmann(steps=2, centring="predicted", centring_strength=0.7, pair_strength=0.4, centring_rate=2.0), N=5
@@ -122,6 +175,9 @@ TWENTY_UPDATES = {
     "reinforce": small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=(7, 5), learning_rate=Linear(0.01, 0.001)),
     "boltzmann": small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
     "recurrent": small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
+    "depression that falls": small(
+        Boltzmann(steps=2, depression="one-without-other", depression_strength=Linear(1.0, 0.0)), N=20, bits=2
+    ),
 }
 
 

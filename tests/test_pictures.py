@@ -9,6 +9,8 @@ from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
 from coexplore.results.palette import legend
+from coexplore.results.plots import heat, panels
+from coexplore.stats.estimates import summary
 
 
 def made_up(*names, seeds=1, episodes=4_000_000, frozen=False):
@@ -20,7 +22,7 @@ def made_up(*names, seeds=1, episodes=4_000_000, frozen=False):
         yield Result(run, "cpu", np.linspace(0, height, 1000, dtype=np.float32), Params((), None), {}, snapshots)
 
 
-@pytest.mark.parametrize("name", ["fig2", "fig3", "figa5", "binary", "compute", "depth-paper"])
+@pytest.mark.parametrize("name", ["fig2", "fig3", "figa5", "binary", "compute", "depth-paper", "coupling-steps"])
 def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     png, svg = draw(FIGURES[name], made_up(name), tmp_path)
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -32,6 +34,15 @@ def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     assert ("1,000,000 episodes, not the paper's" in text) == (name == "depth-paper")
     assert text.count("not the paper's") == (name == "depth-paper")
     assert text.count("<!-- c = 0.4 -->") >= (6 if name == "fig3" else 0)  # bars say which coupling was best
+
+
+def test_a_map_writes_every_mean_into_its_cell_and_nothing_where_nothing_was_trained():
+    _, (axes,) = panels(1)
+    levels = {"c = 0.1": {1: 0.25, 2: -0.5}, "c = 1": {2: 1.0}}
+    heat(axes, {row: {x: summary([mean]) for x, mean in found.items()} for row, found in levels.items()}, "T")
+    written = {(text.get_position(), text.get_text()) for text in axes.texts}
+    assert written == {((0, 0), ".25"), ((1, 0), "-.50"), ((1, 1), "1.00")}
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["c = 0.1", "c = 1"]
 
 
 def test_drawn_again_a_picture_has_the_same_bytes_and_says_its_scale_and_seeds(tmp_path):

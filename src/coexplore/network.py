@@ -249,7 +249,7 @@ def _credits(
     above, layers = odds(network.output, top_params, top), list(zip(network.rules, hidden, strict=True))
     credits = []
     for i, (rule, (p, x, activity)) in enumerate(layers):
-        feedback = Feedback(signals[i][:, None], above, graded)
+        feedback = Feedback(signals[i][:, None], above, graded, of_output=True)
         for upper, seen in reversed(layers[i + 1 :]):
             feedback = upper.below(*seen, actor.felt(upper.law, feedback))
         credit, lesson = rule.credit(p, x, activity, actor.felt(rule.law, feedback)), rule.lesson(p, x, activity)

@@ -11,11 +11,13 @@ from typing import Any
 
 from rich.table import Table
 
+from coexplore.cli import gradients
 from coexplore.cli.parser import SEEDS, STORE, Parser, folder
 from coexplore.cli.results import chosen_results, train_all
 from coexplore.cli.searches import Searches
 from coexplore.cli.tables import console
 from coexplore.paper import questions
+from coexplore.paper.checkpoints import read_table
 from coexplore.paper.claims import CLAIMS, verdicts
 from coexplore.paper.evidence import NotRun, unmixed
 from coexplore.paper.figure import SCALES
@@ -32,6 +34,7 @@ from coexplore.store import write
 from coexplore.study import Study
 
 ALL = "all"
+ON_THE_WAY = "why"  # the figure whose networks are looked at while they learn
 LULL = 4.0  # seconds after which training is under way
 
 
@@ -49,10 +52,12 @@ def reproduce_command(words: list[str]) -> int:
     if (figures and done is None) or not searches.train(options, store):
         return 130
     results = done.results if done else []
+    measured = gradients.look_on_the_way(results, options, store, out, scale.episodes) if ON_THE_WAY in figures else []
+    if measured is None:
+        return 130
     _draw(figures, results, scale.episodes, out)
-    every = [*verdicts(results, scale.episodes), *questions.verdicts(results, scale.episodes)]
-    judged = [verdict for verdict in every if verdict.figure in figures]
-    judged += searches.show(out)
+    every = [*verdicts(results, scale.episodes), *questions.verdicts(results, scale.episodes, measured)]
+    judged = [*(verdict for verdict in every if verdict.figure in figures), *searches.show(out)]
     _write(judged, names, out)
     _print(judged)
     _tell([*([done] if done else []), *searches.done])
@@ -113,7 +118,7 @@ def _about(scale: str) -> str:
 def claims_command(words: list[str]) -> int:
     options = claims_parser().read(words)
     results = chosen_results(options)
-    judged = every_verdict(results, options["episodes"])
+    judged = every_verdict(results, options["episodes"], read_table(options["store"]))
     if options["json"]:
         print(json.dumps([verdict.to_dict() for verdict in judged], allow_nan=False))
         return 0
@@ -145,7 +150,7 @@ def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> 
     for name in names:
         with contextlib.suppress(NotRun):  # all of its runs failed, which has been told
             draw(FIGURES[name], results, out, episodes)
-            if FIGURES[name].kind == "bars":
+            if FIGURES[name].kind == "bars" or FIGURES[name].question:
                 write(out / f"{name}.md", table(FIGURES[name], results, episodes).encode())
 
 

@@ -34,12 +34,14 @@ def refused(run: Run) -> str | None:
     rule, critic, rates = run.rules[0], run.critic, run.learning_rates[2:]
     phases = isinstance(rule, Boltzmann) and (rule.sampler == "one-by-one" or rule.centres_activity)
     learns = rule.centring in LEARNED and (not isinstance(rule, Boltzmann) or rule.centring not in CENTRES)
+    depresses = getattr(rule, "depression", "none") != "none"
     deep = critic is not None and (len(critic.widths) > 1 or critic.activation == "softplus")
     reasons = {
         "it trains on the multiplexer": type(run.task) is not Multiplexer,
         "it takes one hidden layer": len(run.hidden) > 1,
         "its boltzmann samples all units at once and has no negative phase": phases,
         f"it centres by nothing that is learned but {', '.join(CENTRES)} of boltzmann": learns,
+        "its rules depress nothing (boltzmann has centring half)": depresses,
         "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
         "its critic has one hidden layer of relu or tanh units": deep,
         "its critic learns at one rate": any(rate != rates[0] for rate in rates),
@@ -77,6 +79,11 @@ def centre(run: Run) -> str:
 def predicts(run: Run) -> bool:
     """Whether its units learn to predict themselves."""
     return centre(run) == "predicted"
+
+
+def centres_pairs(run: Run) -> bool:
+    """Whether its W_rec is centred too."""
+    return centre(run) != "none" and numbers(run).pair_strength != (0.0, 0.0)
 
 
 def steps(run: Run) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.paper.defaults import ALG_1
-from coexplore.paper.figure import Figure, resized
+from coexplore.paper.figure import Figure, length, resized
 from coexplore.paper.figures import FIGURES, signed
 from coexplore.paper.measures import Measure, reward
 from coexplore.run import Result, Run, labels
@@ -19,6 +19,7 @@ from coexplore.stats.estimates import Estimate, difference, kendall, level
 FEW, RESAMPLES = 5, 10_000  # the paper's seeds; how often so many of ours are drawn
 
 
+Row = Mapping[str, Any]  # of a table of what was measured (checkpoints.py)
 MANY = 50  # seeds of a setting
 FRESH = 1000  # seeds below were looked at while the claims were judged first; those from here on never before
 
@@ -38,19 +39,20 @@ class Contest(NamedTuple):
 class Evidence:
     """Results by setting, trained for so many episodes; it remembers what it was asked for."""
 
-    def __init__(self, results: Iterable[Result], episodes: int) -> None:
+    def __init__(self, results: Iterable[Result], episodes: int, measured: Sequence[Row] = ()) -> None:
         self.episodes = episodes
+        self.measured = measured  # of networks on their way
         self.usual: int | None = None  # how long runs should be, where that is not the paper's length
         self._used: set[Run] = set()
         self._groups: list[int] = []
         self._as_signed = False
         self._found: dict[Run, dict[int, Result]] = {}
-        for result in unmixed([result for result in results if result.setting.episodes == episodes]):
+        for result in unmixed([result for result in results if length(result.setting) == episodes]):
             self._found.setdefault(result.setting, {}).setdefault(result.seed, result)  # of two engines, the first
 
     def fresh(self, as_signed: bool = False) -> "Evidence":
         """The same results, with nothing asked for yet; every setting with signed signals, if wanted."""
-        other = Evidence((), self.episodes)
+        other = Evidence((), self.episodes, self.measured)
         other._found, other._as_signed = self._found, as_signed
         return other
 
@@ -112,9 +114,13 @@ class Evidence:
     def between(self, a: list[Result], b: list[Result], measure: Measure = reward) -> Estimate:
         return difference(self.values(a, measure), self.values(b, measure), measure.bounds(a[0].setting.task))
 
+    def counted(self, values: Sequence[float]) -> Sequence[float]:
+        """Values of one seed each, which are to be compared."""
+        self._groups.append(len(values))
+        return values
+
     def values(self, results: list[Result], measure: Measure) -> list[float]:
-        self._groups.append(len(results))
-        return [measure.of(result) for result in results]
+        return list(self.counted([measure.of(result) for result in results]))
 
     def trend_of_best(self, sweeps: dict[int, dict[float, Run]]) -> Estimate:
         """Rank correlation (Kendall's τ) of N with the c that is best at N, worked out for each seed by itself."""
@@ -161,8 +167,8 @@ def five(n: int) -> NDArray[np.integer]:
 def unmixed(results: Sequence[Result]) -> list[Result]:
     """Without those of the figures' runs whose seeds have been looked at, or without those whose have not: of the two
     kinds, at each length of training, the one of which there are fewer is left out. Others stay."""
-    known = {run for run in {result.setting for result in results} if run in _settings(run.episodes)}
-    kinds = [(r.setting.episodes, r.seed >= FRESH) if r.setting in known else None for r in results]
+    known = {run for run in {result.setting for result in results} if run in _settings(length(run))}
+    kinds = [(length(r.setting), r.seed >= FRESH) if r.setting in known else None for r in results]
     counts = collections.Counter(kinds)
     out = {(n, fresh) for n, fresh in filter(None, counts) if counts[n, fresh] < counts[n, not fresh]}
     return [result for result, kind in zip(results, kinds, strict=True) if kind not in out]
@@ -196,7 +202,7 @@ def many_seeds(results: Sequence[Result]) -> tuple[set[Run], set[Run]]:
     """Settings of the figures with so many seeds that a pack is large: those whose curves nobody draws, and those whose
     curves are drawn, but for the headline's, which can be looked into."""
     counts = collections.Counter(result.setting for result in results)
-    many = {run for run, count in counts.items() if count >= MANY and run in _settings(run.episodes)}
+    many = {run for run, count in counts.items() if count >= MANY and run in _settings(length(run))}
     curves = {run for figure in FIGURES.values() if figure.kind in ("curves", "compute") for run in figure.settings()}
     drawn = {run for run in many if resized(run, ALG_1.episodes) in curves}
     headline = {run for run in drawn if resized(run, ALG_1.episodes) in FIGURES["headline"].settings()}
@@ -207,7 +213,7 @@ def passed_over(results: Sequence[Result]) -> set[Run]:
     """Settings that only served to choose: another one was better at their place, and no figure draws their curves."""
     over: set[Run] = set()
     kept: set[Run] = set()
-    for episodes in {r.run.episodes for r in results if r.run.episodes % ALG_1.batch == 0}:
+    for episodes in {length(r.run) for r in results if length(r.run) % ALG_1.batch == 0}:
         evidence = Evidence(results, episodes)
         for figure in FIGURES.values():
             for candidates in (each for places in figure.lines.values() for each in places.values()):

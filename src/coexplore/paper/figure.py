@@ -26,16 +26,16 @@ class Figure:
     """`kind` says how it is drawn, `windows` what of each run: a panel for each of first, last, reward (= all).
 
     Its first `ordered` lines are values of one setting, in order. A figure of many slow settings trains each for one
-    `part`-th of a scale's episodes, and says so.
+    `part`-th of a scale's episodes, and says so. Of runs in larger batches a length is that of as many updates.
     """
 
     name: str
     title: str
-    kind: str  # curves | bars | sweep | compute
+    kind: str  # curves | bars | sweep | map | compute
     lines: Lines
     windows: tuple[str, ...] = ()
     ours: bool = False
-    axis: str = "N, hidden units"  # of bars and sweeps
+    axis: str = "N, hidden units"  # of bars, sweeps and maps
     part: int = 1
     ordered: int = 0
     beside: tuple[Run, ...] = ()  # trained with it for claims, and not drawn
@@ -58,4 +58,11 @@ class Figure:
 
 @functools.cache  # every claim and every figure asks, mostly for the same settings
 def resized(run: Run, episodes: int) -> Run:
+    """Trained for as many updates as this many episodes are in batches of the usual size."""
+    episodes = episodes * run.batch // run.task.batch
     return run if run.episodes == episodes else change(run, "episodes", episodes)
+
+
+def length(run: Run) -> int:
+    """How many episodes its updates would be in batches of the usual size."""
+    return run.episodes * run.task.batch // run.batch

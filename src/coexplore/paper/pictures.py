@@ -32,18 +32,18 @@ def draw(
         plots.add_shared_legend(page, axes[0], heading(figure))
     else:
         page.suptitle(heading(figure), size=12)
-        for panel in axes[:-1]:
-            panel.get_legend().remove()  # one will do
-    page.supxlabel(_caption(drawn, missing, evidence), size=8, color="#444444")
+        for legend in filter(None, (panel.get_legend() for panel in axes[:-1])):
+            legend.remove()  # one will do
+    page.supxlabel(_caption(drawn, missing, evidence, figure.kind != "map"), size=8, color="#444444")
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
     Path(folder).mkdir(parents=True, exist_ok=True)
     plots.save(page, *paths)
     return paths
 
 
-def _caption(found: Found, missing: int, evidence: Evidence) -> str:
+def _caption(found: Found, missing: int, evidence: Evidence, bands: bool) -> str:
     groups = [results for places in found.values() for _, results in places.values()]
-    text = plots.caption(groups)
+    text = plots.caption(groups, bands)
     if evidence.episodes != SCALES["paper"].episodes:
         text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
     return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
@@ -62,6 +62,11 @@ def _compute(figure: Figure, axes: list[Any], found: Found) -> None:
 def _sweep(figure: Figure, axes: list[Any], found: Found) -> None:
     for panel, window in zip(axes, figure.windows, strict=True):
         plots.sweep(panel, _summaries(found, window), _lines(figure, found), figure.axis)
+
+
+def _map(figure: Figure, axes: list[Any], found: Found) -> None:
+    for panel, window in zip(axes, figure.windows, strict=True):
+        plots.heat(panel, _summaries(found, window), figure.axis)
 
 
 def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
@@ -88,4 +93,4 @@ def _lines(figure: Figure, found: Found) -> list[plots.Line]:
     return plots.lines(rules, figure.ordered_among(rules))
 
 
-PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "bars": _bars}
+PAINTERS = {"curves": _curves, "compute": _compute, "sweep": _sweep, "map": _map, "bars": _bars}

@@ -1,4 +1,4 @@
-"""The numbers behind a figure of bars, in Markdown: each mean over seeds with its 95 % interval."""
+"""The numbers behind a figure, place by place, in Markdown: each mean over seeds with its 95 % interval."""
 
 from collections.abc import Iterable
 

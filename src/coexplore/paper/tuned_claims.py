@@ -8,10 +8,10 @@ asks about it. The strongest rival is chosen on the choosing seeds, and everythi
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from coexplore.paper import claims, questions
-from coexplore.paper.evidence import Evidence, NotRun
+from coexplore.paper.evidence import Evidence, NotRun, Row
 from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned import Comparison, slope
 from coexplore.paper.tuning import KINDS, KNOWN, LARGE_RULES
@@ -28,10 +28,12 @@ RIVALS = [label for label in KINDS if label not in ("Algorithm 1", BACKPROP)]
 NON_LOCAL = [label for label in RIVALS if label not in LOCAL]
 
 
-def verdicts(results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> list[Verdict]:
+def verdicts(
+    results: Iterable[Result], episodes: int = SCALES["paper"].episodes, measured: Sequence[Row] = ()
+) -> list[Verdict]:
     """On the paper's claims and the theory, and on those of ours whose figure was trained or searched to its end."""
     results = list(results)
-    trials, ours = Trials(results, finished=True), questions.verdicts(results, episodes)
+    trials, ours = Trials(results, finished=True), questions.verdicts(results, episodes, measured)
     for name, tuning in TUNINGS.items():
         ours += judged(name, Comparison(tuning.searches(episodes), trials, tuning.length(episodes)))
     return [*claims.verdicts(results, episodes), *(one for one in ours if one.verdict != "not run")]

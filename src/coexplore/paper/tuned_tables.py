@@ -85,6 +85,7 @@ def described(run: Run) -> str:
         c = schedule(rule.coupling)
         words.append(f"c = {c.start:g}" if c.start == c.stop else f"c = {c.start:g} to {c.stop:g}")
         words.append(f"λ = {rule.trace_decay:g}" if isinstance(rule, Recurrent) else f"T = {rule.steps}")
+    words += [] if rule.centring == type(rule).usual().centring else [rule.centring]
     words += [] if rate.critic is None else [f"critic {rate.critic:g}"]
     words += ["signed"] * (run.signals == "signed") + ["fan-in"] * (run.rate_scaling == "fan-in")
     return ", ".join(words)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from coexplore import __version__
-from coexplore.paper.evidence import unmixed
+from coexplore.paper.checkpoints import read_table
+from coexplore.paper.evidence import Row, unmixed
 from coexplore.paper.figure import SCALES
 from coexplore.paper.tuned_claims import verdicts
 from coexplore.paper.verdict import Verdict
@@ -28,7 +29,7 @@ STUDENT_STEPS = 400
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
     kept = unmixed(results)
     whole, unsound = _sorted_out(kept)
-    problems = [*problems, *unsound]
+    measured, unread = _measured(store)
     judged = episodes or usual_length(whole)
     settings = Settings(whole)
     drawn = figures(whole, settings, judged)
@@ -36,11 +37,11 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
         "about": {
             **about(whole),
             "store": text(store),
-            "problems": [text(line) for line in problems],
+            "problems": [text(line) for line in (*problems, *unsound, *unread)],
             "judged": judged,
             "left_out": len(results) - len(kept),
         },
-        "claims": [_claim(verdict, judged) for verdict in verdicts(whole, judged)],
+        "claims": [_claim(verdict, judged) for verdict in verdicts(whole, judged, measured)],
         "settings": settings.rows,
         "axes": settings.axes,
         "figures": drawn,
@@ -91,6 +92,14 @@ def _sorted_out(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
         except StoreError as error:  # damaged since it was listed
             problems.append(str(error))
     return whole, problems
+
+
+def _measured(store: str) -> tuple[list[Row], list[str]]:
+    """The table of what was measured of the networks of a store, and what is wrong with it."""
+    try:
+        return read_table(store), []
+    except StoreError as error:
+        return [], [str(error)]
 
 
 def sound(result: Result) -> bool:

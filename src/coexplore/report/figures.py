@@ -5,6 +5,7 @@ from typing import Any
 
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figure import SCALES, Figure, resized
+from coexplore.paper.figure import length as trained_for
 from coexplore.paper.figures import FIGURES, heading
 from coexplore.paper.tunings import TUNINGS
 from coexplore.report.settings import WINDOWS, Settings, own_seeds, spelled, windows
@@ -56,7 +57,7 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
     return {
         "name": figure.name,
         "title": heading(figure),
-        "kind": figure.kind,
+        "kind": "sweep" if figure.kind == "map" else figure.kind,  # a line for each row
         "axis": figure.axis,
         "episodes": evidence.episodes,
         "window": _word(figure.windows[0]) if figure.windows else "all",
@@ -78,7 +79,7 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
 def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], settings: Settings) -> list[Any]:
     """Where, which setting, its numbers in each window, and what was chosen there."""
     note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
-    return [x, settings.place[resized(best, same[0].setting.episodes)], windows(same), note]
+    return [x, settings.place[resized(best, trained_for(same[0].setting))], windows(same), note]
 
 
 def _rule(places: dict[Any, tuple[Run, list[Result]]]) -> str:

@@ -65,10 +65,11 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
     return figure
 
 
-def panels(count: int, width: float = 8.0) -> tuple[Figure, list[Any]]:
+def panels(count: int, width: float = 8.0, alike: bool = True) -> tuple[Figure, list[Any]]:
+    """Beside one another, with one axis of reward if they are alike."""
     with mpl.rc_context(LOOK):
         figure = Picture(figsize=(width if count == 1 else 6.4 * count, 4.8), layout="constrained")
-        axes = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+        axes = figure.subplots(1, count, squeeze=False, sharey=alike)[0]
     for panel in axes:
         panel.grid(alpha=0.25)
         panel.set_axisbelow(True)
@@ -168,6 +169,21 @@ def sweep(axes: Any, places: Mapping[str, Mapping[float | int, Summary]], lines:
     axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
     axes.set_xlabel(label)
     add_legend(axes, len(lines))
+
+
+def heat(axes: Any, places: Mapping[str, Mapping[float | int, Summary]], label: str) -> None:
+    """A row for each line, the first one lowest, a column for each place: means as colours from 0 to 1, and written."""
+    ticks = sorted({x for found in places.values() for x in found})
+    means = [[found[x].mean if x in found else np.nan for x in ticks] for found in places.values()]
+    axes.grid(visible=False)
+    axes.imshow(means, cmap="viridis", vmin=0, vmax=1, aspect="auto", origin="lower")
+    for (row, column), mean in np.ndenumerate(means):
+        if np.isfinite(mean):
+            colour = "white" if mean < 0.6 else "black"
+            axes.text(column, row, f"{mean:.2f}".replace("0.", "."), ha="center", va="center", size=11, color=colour)
+    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_yticks(range(len(places)), list(places))
+    axes.set_xlabel(label)
 
 
 def bars(

@@ -55,11 +55,13 @@ class Feedback(eqx.Module):
     `delta` is the signal: R − V or R, as the rule's centring asks; one for all units ("B 1") or one each.
     `above` tells how likely the next layer's draw was; None at the output. A rule that reads `delta` alone is local.
     `graded`: the output was given the right answer, so `above` is the reward itself, as a function of h.
+    `of_output`: the next layer is the output.
     """
 
     delta: Float[Array, "B #N"]
     above: Any = None
     graded: bool = eqx.field(default=False, static=True)
+    of_output: bool = eqx.field(default=False, static=True)
 
     @property
     def weight(self) -> Float[Array, "B #N"]:

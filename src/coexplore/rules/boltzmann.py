@@ -11,7 +11,7 @@ centrings need no chains but estimate what to subtract, of H or of δ (centring.
 
 Where the units hear s = 2H − 1 of each other (`chain_signals`) the law is ∝ exp((Wᵀx + b)·h + ¼ c sᵀ W_rec s), and
 ½ s sᵀ stands for H Hᵀ. Adam cancels any factor of ΔW_rec, c too: c only scales the recurrence; `recurrent_rate` scales
-the rate.
+the rate. `depression` adds the half of R-STDP that all of this leaves out (depression.py).
 
 W_rec stays symmetric because its update is. Exact for H from the Boltzmann law
 Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling approaches as T grows;
@@ -29,8 +29,10 @@ from jaxtyping import Array, Float, Key
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.centring import LEARNED, OWN, beside, equipped, expected, surprise
 from coexplore.rules.chain import Coupled, Lazy, OneByOne, Synchronous
+from coexplore.rules.depression import ALONE, FORMS, after, alone, before
 from coexplore.rules.laws import AbstractActivity, Law
-from coexplore.settings import Scalar, choice, count, number
+from coexplore.rules.layer_reward import REWARDS, passed_down, rewarded
+from coexplore.settings import Scalar, choice, count, number, refusal
 from coexplore.units import SIGNALS, outer, sent
 
 SAMPLERS: dict[str, type[Synchronous | OneByOne]] = {"synchronous": Synchronous, "lazy": Lazy, "one-by-one": OneByOne}
@@ -68,6 +70,9 @@ class Chains(Law):
     def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
         return self.chain.log_probability(params, d, activity.positive)
 
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
+        return self.chain.log_last(params, d, activity.positive)
+
     @property
     def passes(self) -> int:
         return self.chain.passes
@@ -97,6 +102,17 @@ class Boltzmann(Rule):
     centring_rate: Scalar = number(
         1.0, "learning rate of what centring learns, as a multiple of its layer's", low=0.0, open_low=True
     )
+    depression: str = choice("none", "what is depressed, besides what is potentiated", options=(*FORMS, ALONE))
+    depression_strength: Scalar = number(1.0, "η, how much it is depressed", low=0.0, schedule=True)
+    layer_reward: str = choice(
+        "global",
+        "what a layer under another learns from: δ, or Weight Max's rewards to it, by what is drawn above",
+        options=REWARDS,
+    )
+
+    def __check_init__(self) -> None:
+        if self.depression == ALONE and (self.chain_signals == "signed" or self.centring == "learned"):
+            raise refusal("depression", ALONE, "another with a signed chain (½ s sᵀ has it) or learned centring")
 
     @property
     def law(self) -> Chains:
@@ -122,9 +138,10 @@ class Boltzmann(Rule):
         return delta - params.m if self.centring == "mean" else delta
 
     def credit(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Any:
+        given, feedback = feedback, rewarded(self.layer_reward, activity.h, feedback)
         credit = self.hebbian(x, activity.h, feedback.delta)
         if self.centring == "mean":
-            return dataclasses.replace(beside(params, credit), m=feedback.delta.mean())
+            return dataclasses.replace(beside(params, credit), m=given.delta.mean())
         if self.centring in LEARNED:
             return beside(params, self.less_expected(params, x, credit, feedback.delta))
         if activity.negative is None:
@@ -133,12 +150,18 @@ class Boltzmann(Rule):
         means = self.hebbian(jnp.tile(x, (M, 1)), activity.negative.h, jnp.tile(feedback.delta, (M, 1)))
         return jax.tree.map(lambda positive, negative: positive - kappa * negative, credit, means)
 
+    def below(self, params: Any, x: Float[Array, "B D"], activity: Phases, feedback: Feedback) -> Feedback:
+        return passed_down(self.law, self.layer_reward, params, activity, feedback)
+
     def hebbian(self, x: Float[Array, "B D"], h: Float[Array, "B N"], delta: Float[Array, "B #N"]) -> Coupled:
-        """Batch means of c δ H Hᵀ (signed: ½ c δ s sᵀ) off the diagonal, δ x Hᵀ and δ H."""
+        """Batch means of c δ H Hᵀ (signed: ½ c δ s sᵀ) off the diagonal, δ x Hᵀ and δ H; less what is depressed."""
         s, share = sent(h, self.chain_signals), 0.5 if self.chain_signals == "signed" else 1.0
         off_diagonal = 1 - jnp.eye(h.shape[1], dtype=h.dtype)
-        forward, lateral = outer(x, delta * h), outer(s, share * delta * s)
-        return Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral.W * off_diagonal)
+        form, eta = self.depression, self.depression_strength
+        forward, lateral = outer(before(form, eta, x), delta * after(form, eta, h)), outer(s, share * delta * s).W
+        if form == ALONE:
+            lateral = lateral - 0.5 * eta * alone(h, delta)
+        return Coupled(W=forward.W, b=forward.b, W_rec=self.coupling * lateral * off_diagonal)
 
     def less_expected(
         self, params: Any, x: Float[Array, "B D"], credit: Coupled, delta: Float[Array, "B #N"]

@@ -76,6 +76,12 @@ class Synchronous(Law):
         later = self.log_drawn(H[1:], c * (sent(H[:-1], self.signals) @ params.W_rec) + d, H[:-1])
         return (first + later.sum(axis=0)).sum(axis=1)
 
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Path) -> Float[Array, " B"]:
+        """log Pr(H₍T₎ | H₍T−1₎ and the drive d)."""
+        before, h = activity.H[-2:-1], activity.H[-1:]
+        drawn = self.log_drawn(h, self.coupling * (sent(before, self.signals) @ params.W_rec) + d, before)
+        return drawn[0].sum(axis=1)
+
     def drawn(self, p: Float[Array, "B N"], u: Float[Array, "B N"], before: Float[Array, "B N"]) -> Array:
         """H₍ₜ₎ from uniforms."""
         return units.draw(p, u)
@@ -144,13 +150,21 @@ class OneByOne(Law):
 
     def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Sweeps) -> Float[Array, " B"]:
         """log Pr(H₍₀₎ and every bit | the drive d and the units chosen)."""
+        later = self._log_bits(params, d, activity)
+        return units.log_probability(activity.h_0, d).sum(axis=1) + later.sum(axis=0)
+
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Sweeps) -> Float[Array, " B"]:
+        """log Pr(the last N single bits | all before them and the drive d)."""
+        return self._log_bits(params, d, activity)[-d.shape[1] :].sum(axis=0)
+
+    def _log_bits(self, params: Coupled, d: Float[Array, "B N"], activity: Sweeps) -> Float[Array, "draws B"]:
+        """log Pr of every single bit, one after another."""
 
         def step(h: Array, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
             i, bit = drawn
             return _put(h, i, bit), units.log_probability(bit, self.input(params, d, h, i))
 
-        _, later = jax.lax.scan(step, activity.h_0, (_singly(activity.draws.unit), _singly(activity.bits)))
-        return units.log_probability(activity.h_0, d).sum(axis=1) + later.sum(axis=0)
+        return jax.lax.scan(step, activity.h_0, (_singly(activity.draws.unit), _singly(activity.bits)))[1]
 
     def input(self, params: Coupled, d: Float[Array, "B N"], h: Float[Array, "B N"], i: Int[Array, " B"]) -> Array:
         """c Σⱼ W_recⱼᵢ hⱼ + dᵢ for the one unit i of each episode."""

@@ -10,7 +10,8 @@ The sums are the eligibility traces z_rec and z of the algorithm box, written ou
 gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless `centring_strength` says else. With
 `centring` predicted, E = σ(Uᵀx + u), which the layer learns (centring.py), takes the place of P₍ₜ₎.
 Where the units hear 2H − 1 of each other (`chain_signals`) that stands for H₍ₜ₋₁₎ in ΔW_rec. Adam cancels any factor of
-ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate.
+ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate. `depression` adds the half of
+R-STDP that is left out: H₍ₜ₎ − η (1 − H₍ₜ₎) for H₍ₜ₎ in e₍ₜ₎, or so for x and H₍ₜ₋₁₎, or G − η Gᵀ for G = ΔW_rec.
 """
 
 from typing import Any, ClassVar
@@ -21,6 +22,8 @@ from jaxtyping import Array, Float, Key
 from coexplore.rules.base import CENTRINGS, Feedback, Rule
 from coexplore.rules.centring import OWN, beside, equipped, expected, surprise
 from coexplore.rules.chain import Coupled, Path, Synchronous
+from coexplore.rules.depression import BACKWARDS, FORMS, after, before
+from coexplore.rules.layer_reward import REWARDS, passed_down, rewarded
 from coexplore.settings import Scalar, choice, count, number
 from coexplore.units import SIGNALS, outer, sent
 
@@ -47,6 +50,13 @@ class Recurrent(Rule):
     centring_strength: Scalar = number(1.0, "κ, how much of E[H] is subtracted", low=0.0, schedule=True)
     chain_signals: str = choice("binary", "what units hear of each other: H, or 2H − 1 if signed", options=SIGNALS)
     recurrent_rate: Scalar = number(1.0, "W_rec's learning rate, as a multiple of its layer's", low=0.0, open_low=True)
+    depression: str = choice("none", "what is depressed, besides what is potentiated", options=(*FORMS, BACKWARDS))
+    depression_strength: Scalar = number(1.0, "η, how much it is depressed", low=0.0, schedule=True)
+    layer_reward: str = choice(
+        "global",
+        "what a layer under another learns from: δ, or Weight Max's rewards to it, by what is drawn above",
+        options=REWARDS,
+    )
 
     @property
     def law(self) -> Synchronous:
@@ -77,9 +87,17 @@ class Recurrent(Rule):
         c, lambda_ = self.coupling, self.trace_decay
         kappa = self.centring_strength if self.centres_activity else 0.0
         decay = lambda_ ** jnp.arange(T - 1, -1, -1, dtype=x.dtype)
+        R = rewarded(self.layer_reward, activity.h, feedback).delta
         P = expected(self.centring, params, x) if self.own else activity.P
-        e = decay[:, None, None] * (activity.H[1:] - kappa * P) * feedback.delta
-        forward = outer(x, e.sum(axis=0))
-        W_rec = c * jnp.einsum("tbj,tbi->ji", sent(activity.H[:-1], self.chain_signals), e) / B
+        form, eta = self.depression, self.depression_strength
+        e = decay[:, None, None] * (after(form, eta, activity.H[1:]) - kappa * P) * R
+        forward = outer(before(form, eta, x), e.sum(axis=0))
+        heard = before(form, eta, sent(activity.H[:-1], self.chain_signals))
+        W_rec = c * jnp.einsum("tbj,tbi->ji", heard, e) / B
+        if form == BACKWARDS:
+            W_rec = W_rec - eta * W_rec.T
         credit = Coupled(W=forward.W, b=forward.b, W_rec=W_rec)
         return beside(params, credit) if self.own else credit
+
+    def below(self, params: Any, x: Float[Array, "B D"], activity: Path, feedback: Feedback) -> Feedback:
+        return passed_down(self.law, self.layer_reward, params, activity, feedback)

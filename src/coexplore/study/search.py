@@ -81,6 +81,7 @@ class Search:
     by: tuple[str, ...] = ("reward",)
     most: int = 10_000
     after: tuple["Search", ...] = ()  # those that the grid depends on
+    one: bool = False  # whether one setting, the best by the first measure, is judged by all of them
 
 
 class Outcome(NamedTuple):
@@ -97,18 +98,22 @@ def outcome(search: Search, trials: Trials) -> Outcome:
     grid = list(dict.fromkeys(search.grid(trials)))[: search.most]
     tried = dict.fromkeys(grid)
     alive = trials.need(grid, choose)
+    chosen_by = search.by[:1] if search.one else search.by
     for step in search.steps:
-        best = dict.fromkeys(run for by in search.by for run in ranked(alive, alive, by)[:1])
+        best = dict.fromkeys(run for by in chosen_by for run in ranked(alive, alive, by)[:1])
         new = dict.fromkeys(run for start in best for run in step(start) if run not in tried)
         added = list(new)[: search.most - len(tried)]
         tried |= dict.fromkeys(added)
         alive |= trials.need(added, choose)
     if not alive:
         raise LookupError(f"none of {len(tried)} settings could be trained")
-    finalists = {by: ranked(alive, alive, by)[:count] for by in search.by}
+    finalists = {by: ranked(alive, alive, by)[:count] for by in chosen_by}
     every = list(dict.fromkeys(run for some in finalists.values() for run in some))
     last = trials.need(every, [*choose, *more])
     chosen = {by: (ranked((run for run in some if run in last), last, by) or some)[0] for by, some in finalists.items()}
+    if search.one:
+        finalists = dict.fromkeys(search.by, finalists[search.by[0]])
+        chosen = dict.fromkeys(search.by, chosen[search.by[0]])
     return Outcome(grid, list(tried), finalists, chosen, _judged(chosen, judge, trials))
 
 

@@ -36,7 +36,7 @@ from coexplore.engines.cuda.layout import (
     variant,
 )
 from coexplore.engines.look import norm_names, progress_after
-from coexplore.engines.one_layer import centre, multiplexer, refused, steps, structure
+from coexplore.engines.one_layer import multiplexer, predicts, refused, steps, structure
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Reinforce
 from coexplore.run.curve import bin_sizes, bins, full_bins
@@ -85,8 +85,6 @@ def supports(run: Run) -> str | None:
     rule, width = run.rules[0], max(run.critic.widths) if run.critic else 0
     reasons = {
         f"it has no {rule.name}": type(rule) not in FAMILIES,
-        "its boltzmann has no centre": centre(run) != "none",
-        "its boltzmann has no lazy sampler": getattr(rule, "sampler", "") == "lazy",
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
         f"it takes at most {max(INPUTS)} address bits": multiplexer(run).bits not in INPUTS,
@@ -141,11 +139,15 @@ def _first(runs: list[Run]) -> list[Params]:
     One after the other by the program that every engine starts from: one for all at once would be compiled for twice
     as long, which costs more than it saves.
     """
-    rule = Reinforce() if family(runs[0]) == "independent" else Boltzmann()
+    rule = Reinforce() if family(runs[0]) == "independent" else Boltzmann(centring=_beginning(runs[0]))
     same = dataclasses.replace(runs[0], rule=rule).network
     with jax.default_device(jax.devices("cpu")[0]):
         keys = (_first_key(np.uint32(run.seed)) for run in runs)
         return [network.init(same, runs[0].sizes, key) for key in keys]
+
+
+def _beginning(run: Run) -> str:
+    return "predicted" if predicts(run) else "reward"
 
 
 @jax.jit

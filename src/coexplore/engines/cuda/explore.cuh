@@ -66,6 +66,7 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
       affine(W[n], s, x);
 #pragma unroll
       for (int k = 0; k < 4; k++) drive[n][k] = fmaf(-LOG2E, x[k], beyond);
+      if (Z::CENTRED) expect_units(n, x, s);
     }
   }
   const bool tanh = settings.tanh_critic;
@@ -89,20 +90,38 @@ DEVICE void Training<Z, RECORD>::read_states(u32 t) {
   }
 }
 
+// E of a tile whose drive is x; padding is expected to do nothing.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::expect_units(int n, const float (&x)[4], const u32 (&s)[Z::INPUT_DEPTH][4]) {
+  float y[4] = {x[0], x[1], x[2], x[3]};
+  if (Z::PREDICTS) affine(U[Z::PREDICTS ? n : 0], s, y);
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const float E = Z::CENTRE == Centre::half ? 0.5f : reciprocal(1.f + exp2_(-LOG2E * y[k]));
+    expected[Z::CENTRED ? n : 0][k] = real(n) ? E : 0.f;
+  }
+}
+
 // H_(s) ~ Ber(sigma(x)) for a tile, y = -log2(e) x; and p = sigma(x) where the rule needs it. u < sigma(x) is
 // u 2^y + u - 1 < 0, one special function a draw, of which the GPU does few at a time (u against x in logarithms would take
 // two); since u - 1 is exact, the sign is right for the 2^y it is given. It goes into H without a comparison: those are slow.
+// Lazy: 2 u in place of u, which is below 1 where the word has no leading bit; elsewhere H stays what it was.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::draw(int n, const float (&y)[4], const Words& words, u32 s) {
+DEVICE void Training<Z, RECORD>::draw(int n, const float (&y)[4], const Words& words, u32 s, bool lazy) {
   float excess[4];
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    const float u = uniform(words.x[k]), odds = exp2_(y[k]);  // against firing
+    const float u = lazy ? 2.f * uniform(words.x[k]) : uniform(words.x[k]), odds = exp2_(y[k]);  // against firing
     excess[k] = fmaf(u, odds, u - 1.f);
     if (Z::FAMILY != Family::boltzmann) p[n][k] = reciprocal(1.f + odds);
   }
+  const u32 before[2] = {H[n][0], H[n][1]};
   H[n][0] = negative(excess[0], excess[1]) & (ONE | ONE << 16);
   H[n][1] = negative(excess[2], excess[3]) & (ONE | ONE << 16);
+  if (lazy) {
+    H[n][0] |= before[0] & negative(from_bits(words.x[0]), from_bits(words.x[1]));
+    H[n][1] |= before[1] & negative(from_bits(words.x[2]), from_bits(words.x[3]));
+  }
   if (RECORD) record_draws(n, words, s);
 }
 
@@ -134,13 +153,14 @@ DEVICE void Training<Z, RECORD>::step(u32 t, u32 s) {
 #pragma unroll
     for (int k = 0; k < 4; k++)
       y[k] = fmaf(-LOG2E * c, sum[n][k / 2][k % 2] + sum[n][k / 2][k % 2 + 2], drive[n][k]);
-    draw(n, y, Z::CLUSTER > 1 ? next[n] : random_words(tile(n) * 32 + lane, t, seed, s), s);
+    draw(n, y, Z::CLUSTER > 1 ? next[n] : random_words(tile(n) * 32 + lane, t, seed, s), s, Z::LAZY);
   }
 }
 
 // Writes what the chain hears of this warp's units where the next step, or the gradient, reads it: in every block of the run.
 // The buffer it takes was last read before the last barrier; the next barrier makes it readable.
 template <class Z, bool RECORD>
+template <bool AS_IT_IS>
 DEVICE void Training<Z, RECORD>::publish(const u32 (&h)[Z::TILES][2]) {
   turn ^= 1;
   const u32 at = base + Z::AT_H + turn * Z::H_BYTES + (tile(0) * TILE + row) * ROW_BYTES + column * 4;
@@ -154,12 +174,33 @@ DEVICE void Training<Z, RECORD>::publish(const u32 (&h)[Z::TILES][2]) {
     for (int n = 0; n < Z::TILES; n++)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        const u32 word = Z::SIGNED_REC ? (real(n) ? signs(h[n][half]) : 0u) : h[n][half];
+        const u32 word = Z::SIGNED_REC && !AS_IT_IS ? (real(n) ? signs(h[n][half]) : 0u) : h[n][half];
         const u32 there = to + half * Z::H_HALF + n * TILE * ROW_BYTES;
         if (Z::CLUSTER > 1) send(there, word, on);
         else store_shared(there, word);
       }
   }
+}
+
+// E (2 E - 1 where the chain hears signs) of all units, in half precision, where the gradient of the pairs reads it. It comes by
+// the way of H, whose buffer is free before the chain and again after everybody has made a copy.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::share_expected() {
+  u32 words[Z::TILES][2];
+#pragma unroll
+  for (int n = 0; n < Z::TILES; n++) {
+    const float (&E)[4] = expected[Z::CENTRED ? n : 0];
+    const float sign = real(n) ? 1.f : 0.f;
+    float x[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) x[k] = Z::SIGNED_REC ? fmaf(2.f, E[k], -sign) : E[k];
+    words[n][0] = pack(x[0], x[1]), words[n][1] = pack(x[2], x[3]);
+  }
+  publish<true>(words);
+  hear();
+  const u32 *const from = (const u32*)(memory + Z::AT_H + turn * Z::H_BYTES);
+  u32* const to = (u32*)(memory + Z::AT_E);
+  for (u32 i = thread_index(); i < Z::H_BYTES / 4; i += Z::THREADS) to[i] = from[i];
 }
 
 // Algorithm 2 needs, once the reward is known, p_(s) and H_(s) and H_(s-1) of every step. A thread keeps its own share in
@@ -185,6 +226,7 @@ DEVICE void Training<Z, RECORD>::explore(u32 t) {
   for (int n = 0; n < Z::TILES; n++)
     if (owner) draw(n, drive[n], random_words(tile(n) * 32 + lane, t, seed, 0), 0);
   if (!Z::CHAIN) return;
+  if (Z::CENTRED_PAIRS) share_expected();
   publish(H);
 #pragma unroll 1
   for (u32 s = 1; s <= steps; s++) {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from coexplore.engines.one_layer import multiplexer, numbers, steps
+from coexplore.engines.one_layer import centre, centres_pairs, multiplexer, numbers, predicts, steps
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Recurrent, Reinforce, Rule, StraightThrough, UnbiasedWeightMax
 from coexplore.run.result import Tensor, Tensors
@@ -41,8 +41,9 @@ SETTINGS = np.dtype(
         ("seed", "u4"),
         *((name, "i4") for name in ("units", "bits", "steps", "rule")),
         *((name, "i4") for name in ("signed_inputs", "signed_rewards", "centre_reward", "tanh_critic")),
-        *((name, "f4", 2) for name in ("coupling", "strength", "rate_hidden", "rate_output", "rate_critic")),
-        *((name, "f4") for name in ("decay", "recurrent_rate")),
+        *((name, "f4", 2) for name in ("coupling", "strength", "pair_strength")),
+        *((name, "f4", 2) for name in ("rate_hidden", "rate_output", "rate_critic")),
+        *((name, "f4") for name in ("decay", "recurrent_rate", "centring_rate")),
     ]
 )
 
@@ -57,13 +58,20 @@ class Shape:
     blocks: int  # that a multiprocessor should hold
     inputs: int = 24
     cluster: int = 1  # blocks per run
-    signed: bool = False
-    signed_chain: bool = False
+    signed: bool = False  # whether the output hears signs
+    signed_chain: bool = False  # whether the units do
     own_rate: bool = False  # of W_rec
+    lazy: bool = False  # sampler
+    centre: str = "none"  # what Algorithm 1 centres its activity by
+    pairs: bool = False  # whether that of pairs too
 
     @property
     def chain(self) -> bool:
         return self.family != "independent"
+
+    @property
+    def predicts(self) -> bool:
+        return self.centre == "predicted"
 
     @property
     def warps(self) -> int:
@@ -76,7 +84,8 @@ class Shape:
     @property
     def length(self) -> int:
         """Words of a run's parameters."""
-        return self.inputs * (self.units + CRITIC) + self.units + CRITIC + 2 + (self.units**2 if self.chain else 0)
+        squares = self.chain * self.units**2 + self.predicts * self.inputs * self.units
+        return self.inputs * (self.units + CRITIC) + self.units + CRITIC + 2 + squares
 
     @property
     def shared(self) -> int:
@@ -94,18 +103,19 @@ class Shape:
     def _pairs(self) -> int:
         """Of weights, that a thread has."""
         inputs = self.inputs // 8
-        return self.tiles * (inputs + self.chain * self.units // 8) + inputs * -(-8 // self.warps)
+        own = inputs * (1 + self.predicts) + self.chain * self.units // 8
+        return self.tiles * own + inputs * -(-8 // self.warps)
 
     @property
     def shared_without_moments(self) -> int:
-        activity = 2 * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
+        activity = (2 + self.pairs) * 2 * 16 * (-(-self.units // 16) * 16) if self.chain else 0
         states = 8 * 2 * 16 * (-(-self.inputs // 16) * 16)
         return states + activity + 128 * (self.units // 8) + 128 * 8 + 8 * 64 + 128
 
     @property
     def numbers_seen(self) -> int:
         """That look.cu writes for a run: see there."""
-        return self.units + 2 + 9
+        return self.units + 2 + 11
 
     @property
     def to_look(self) -> "Shape":
@@ -115,7 +125,9 @@ class Shape:
         """
         kind = "boltzmann" if self.chain else self.family
         tiles, cluster = LARGER[kind].get(self.units, [(1, 1)])[0]
-        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, self.signed, self.signed_chain)
+        by = self.centre if self.predicts else "none"  # whose parameters are there
+        drawn = self.signed, self.signed_chain, False, self.lazy
+        return Shape(kind, self.units, tiles, 1, self.inputs, cluster, *drawn, by)
 
 
 def family(run: Run) -> str:
@@ -128,21 +140,33 @@ def padded(run: Run) -> int:
 
 def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     """The division of the units that is fastest for so many runs; none changes a result."""
-    kind, units, (inputs, *rest) = family(run), padded(run), variant(run)
-    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors)
-    return Shape(kind, units, tiles, blocks, inputs, cluster, *rest)
+    kind, units, drawn = family(run), padded(run), variant(run)
+    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors, drawn.centre == "predicted")
+    return Shape(kind, units, tiles, blocks, drawn.inputs, cluster, *drawn[1:])
 
 
-def variant(run: Run) -> tuple[int, bool, bool, bool]:
-    """The inputs, whether the output hears signs, whether the units do, whether W_rec has a rate of its own."""
+class Variant(NamedTuple):
+    """What makes a kernel of its own, in the order of Shape."""
+
+    inputs: int
+    signed: bool
+    signed_chain: bool
+    own_rate: bool
+    lazy: bool
+    centre: str
+    pairs: bool
+
+
+def variant(run: Run) -> Variant:
     rule = run.rules[0]
     signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
-    own_rate = getattr(rule, "recurrent_rate", 1.0) != 1.0
-    return INPUTS[multiplexer(run).bits], run.signals == "signed", signed_chain, own_rate
+    own_rate, lazy = getattr(rule, "recurrent_rate", 1.0) != 1.0, getattr(rule, "sampler", "") == "lazy"
+    heard = run.signals == "signed", signed_chain
+    return Variant(INPUTS[multiplexer(run).bits], *heard, own_rate, lazy, centre(run), centres_pairs(run))
 
 
-def _division(kind: str, units: int, runs: int, multiprocessors: int) -> tuple[int, int, int]:
-    """Tiles of a warp, blocks of a multiprocessor, blocks of a run."""
+def _division(kind: str, units: int, runs: int, multiprocessors: int, predicts: bool) -> tuple[int, int, int]:
+    """Tiles of a warp, blocks of a multiprocessor, blocks of a run. With predictions shared memory has room for two."""
     if units in LARGER[kind]:
         *few, many = LARGER[kind][units]
         tiles, cluster = next((x for x in few if runs <= held(1, x[1], multiprocessors)), many)
@@ -153,7 +177,7 @@ def _division(kind: str, units: int, runs: int, multiprocessors: int) -> tuple[i
         return 2 if kind == "boltzmann" else 1, 1, 1
     if units == 64:  # a block alone on its multiprocessor may have all the registers it likes
         load = runs / multiprocessors
-        return (1, 1, 1) if load <= 1 else (1, 2, 1) if load <= 2 else (2, 3, 1)
+        return (1, 1, 1) if load <= 1 else (1, 2, 1) if load <= 2 else (2, 2 if predicts else 3, 1)
     return 1, 1 if units == 96 else 3, 1
 
 
@@ -179,8 +203,10 @@ def _record(run: Run) -> Tensor:
     x["signed_inputs"], x["signed_rewards"] = task.encoding == "signed", task.rewards == "signed"
     x["centre_reward"] = rule.centres_reward
     x["tanh_critic"] = critic is not None and critic.activation == "tanh"
-    x["coupling"], x["decay"], x["recurrent_rate"] = number.coupling, number.trace_decay, number.recurrent_rate
-    x["strength"] = number.strength if rule.centres_activity else 0.0
+    x["coupling"], x["decay"] = number.coupling, number.trace_decay
+    x["recurrent_rate"], x["centring_rate"] = number.recurrent_rate, number.centring_rate
+    x["pair_strength"] = number.pair_strength if centres_pairs(run) else 0.0
+    x["strength"] = number.strength if rule.centres_activity or centre(run) != "none" else 0.0
     x["rate_hidden"], x["rate_output"] = number.rate_hidden, number.rate_output
     x["rate_critic"] = number.rate_critic if critic else 0.0  # a critic of zeros that never learns is none
     return x
@@ -221,6 +247,9 @@ def places(run: Run) -> list[Place]:
     found = [Place(0, (D, N), U, True), Place(bias * U, (N,), 1, True)]
     if family(run) != "independent":
         found.append(Place(last + 2, (N, N), U, True))
+    if predicts(run):
+        own = last + 2 + U * U
+        found += [Place(own, (D, N), U, True), Place(own + bias * U, (N,), 1, True)]
     found += [Place(out, (N, 1), 1, False), Place(last, (1,), 1, False)]
     if run.critic:
         K = run.critic.widths[0]
@@ -260,7 +289,7 @@ def described(run: Run, seen: Tensor, names: Sequence[str]) -> Tensors:
     rates, (error, *norms) = seen[:, : U + 1], np.sqrt(seen[:, U + 1 :].T)
     found = {"critic_error": error} if run.critic else {}
     found |= {"firing.0": rates[:, :N], "firing.1": rates[:, U:]}
-    has = [True, True, family(run) != "independent", True, True, *[run.critic is not None] * 4]
+    has = [True, True, family(run) != "independent", *[predicts(run)] * 2, True, True, *[run.critic is not None] * 4]
     return {**found, **dict(zip(names, itertools.compress(norms, has), strict=True))}
 
 

@@ -19,6 +19,7 @@ DEVICE void Training<Z, RECORD>::update(u32 t, float span) {
   progress = (float)t * span;
   c = settings.coupling.at(progress);
   kappa = settings.strength.at(progress);
+  rho = settings.pair_strength.at(progress);
   read_states(t);
   explore(t);
   vote(t);
@@ -61,7 +62,8 @@ template <class Z, bool RECORD>
 DEVICE float Training<Z, RECORD>::credit(int n, int k, const Episodes& episodes) const {
   const float signal = episodes.signal[k], q = p[n][k], out = Z::SIGNED_OUT ? 2.f * W_out[n].p : W_out[n].p;
   const bool fired = H[n][k / 2] >> (16 * (k % 2)) & ONE;
-  if (Z::FAMILY == Family::boltzmann) return fired ? signal : 0.f;
+  if (Z::FAMILY == Family::boltzmann)
+    return Z::CENTRED ? signal * fmaf(-kappa, expected[Z::CENTRED ? n : 0][k], fired ? 1.f : 0.f) : (fired ? signal : 0.f);
   if (Z::FAMILY == Family::recurrent || settings.rule == REINFORCE) return signal * fmaf(-kappa, q, fired ? 1.f : 0.f);
   if (settings.rule == STRAIGHT_THROUGH) return signal * episodes.error[k] * out * q * (1.f - q);
   const float E = bounded_exp(episodes.a[k] > 0.f ? out : -out), odds = episodes.odds[k];
@@ -158,20 +160,20 @@ template <class Z, bool RECORD>
 DEVICE void Training<Z, RECORD>::learn_hidden(const Prepared& now, u32 t, const Episodes& episodes,
                                               const Errors& e) {
   Rows rows[Z::TILES];
-  if (Z::FAMILY == Family::boltzmann && Z::SIGNED_REC) {
+  if (Z::FAMILY == Family::boltzmann && (Z::SIGNED_REC || Z::CENTRED)) {
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
       float x[4];
-      sent(n, true, x);
+      sent(n, Z::SIGNED_REC, x);
 #pragma unroll
-      for (int k = 0; k < 4; k++) x[k] *= 0.5f * episodes.signal[k];
+      for (int k = 0; k < 4; k++) x[k] *= Z::SIGNED_REC ? 0.5f * episodes.signal[k] : episodes.signal[k];
       rows[n] = as_rows(x);
     }
-    learn_boltzmann(now, rows);
+    learn_boltzmann(now, episodes, rows);
   }
 #pragma unroll
   for (int n = 0; n < Z::TILES; n++) rows[n] = as_rows(e[n]);
-  if (Z::FAMILY == Family::boltzmann && !Z::SIGNED_REC) learn_boltzmann(now, rows);
+  if (Z::FAMILY == Family::boltzmann && !Z::SIGNED_REC && !Z::CENTRED) learn_boltzmann(now, episodes, rows);
   Inputs s;
   load_inputs(t, s);
 #pragma unroll
@@ -182,28 +184,69 @@ DEVICE void Training<Z, RECORD>::learn_hidden(const Prepared& now, u32 t, const 
 #pragma unroll
     for (int k = 0; k < 4; k++) h[k] *= episodes.delta[k] * episodes.error[k];
     now.adam.step(W_out[n], sum_episodes(h) * (1 / 16.f), now.rate_output);
+    if (Z::PREDICTS) learn_prediction(n, now, s);
+  }
+}
+
+// U += alpha x (H - E)^T, whatever the reward.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::learn_prediction(int n, const Prepared& now, const Inputs& s) {
+  const int m = Z::PREDICTS ? n : 0;
+  float x[4];
+  sent(n, false, x);
+#pragma unroll
+  for (int k = 0; k < 4; k++) x[k] -= expected[m][k];
+  climb_inputs(now.adam, U[m], Z::U_PAIRS + n * Z::INPUT_TILES, s, as_rows(x), now.rate_hidden * settings.centring_rate);
+}
+
+// rho E times the signal, for the pairs; E in half precision, as everybody else sees it.
+template <class Z, bool RECORD>
+DEVICE void Training<Z, RECORD>::expected_rows(const Episodes& episodes, Rows (&rows)[CENTRED_TILES]) const {
+#pragma unroll
+  for (int n = 0; n < CENTRED_TILES; n++) {
+    const float (&E)[4] = expected[Z::CENTRED ? n : 0];
+    const float sign = real(n) ? 1.f : 0.f;
+    float x[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) x[k] = Z::SIGNED_REC ? fmaf(2.f, E[k], -sign) : E[k];
+    unpack(pack(x[0], x[1]), x[0], x[1]);
+    unpack(pack(x[2], x[3]), x[2], x[3]);
+#pragma unroll
+    for (int k = 0; k < 4; k++) x[k] *= (Z::SIGNED_REC ? 0.5f * rho : rho) * episodes.signal[k];
+    rows[n] = as_rows(x);
   }
 }
 
 // W_rec += alpha c E H^T off the diagonal; where signals are signed, with 2 H - 1 for H and half of E. No branches: they would
 // make the steps of the tiles wait for one another.
 template <class Z, bool RECORD>
-DEVICE void Training<Z, RECORD>::learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]) {
+DEVICE void Training<Z, RECORD>::learn_boltzmann(const Prepared& now, const Episodes& episodes, const Rows (&rows)[Z::TILES]) {
   const float rate = Z::OWN_RATE ? now.rate_hidden * settings.recurrent_rate : now.rate_hidden;
   const float other_0 = row == 2 * column ? 0.f : 1.f, other_1 = row == 2 * column + 1 ? 0.f : 1.f;
-  u32 h[4];
+  u32 h[4], E[4];
+  Rows means[CENTRED_TILES];
+  if (Z::CENTRED_PAIRS) expected_rows(episodes, means);
 #pragma unroll
   for (int i = 0; i < Z::REC_TILES; i++) {
     if (i % 2 == 0) load_matrices(h, activity() + for_gradient(Z::H_HALF) + i / 2 * PAIR_BYTES);
+    if (Z::CENTRED_PAIRS && i % 2 == 0) load_matrices(E, base + Z::AT_E + for_gradient(Z::H_HALF) + i / 2 * PAIR_BYTES);
 #pragma unroll
     for (int n = 0; n < Z::TILES; n++) {
-      float g[4] = {0, 0, 0, 0};
+      float g[4] = {0, 0, 0, 0}, less_0 = 0.f, less_1 = 0.f;
       mma(g, rows[n].f, h[i % 2 * 2], h[i % 2 * 2 + 1]);
       const float down = c * rows[n].down;
       const bool diagonal = i == tile(n);
       const float down_0 = diagonal ? down * other_0 : down, down_1 = diagonal ? down * other_1 : down;
-      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, rec_pair(n, i), down_0 * (g[0] + g[2]), down_1 * (g[1] + g[3]),
-            rate);
+      if (Z::CENTRED_PAIRS) {
+        const Rows& mean = means[n % CENTRED_TILES];
+        const float share = c * mean.down;
+        float q[4] = {0, 0, 0, 0};
+        mma(q, mean.f, E[i % 2 * 2], E[i % 2 * 2 + 1]);
+        less_0 = (diagonal ? share * other_0 : share) * (q[0] + q[2]);
+        less_1 = (diagonal ? share * other_1 : share) * (q[1] + q[3]);
+      }
+      climb(now.adam, W_rec[n][i / 2 % Z::DEPTH], i % 2, rec_pair(n, i), down_0 * (g[0] + g[2]) - less_0,
+            down_1 * (g[1] + g[3]) - less_1, rate);
     }
   }
 }

@@ -2,15 +2,15 @@
 // The random numbers are those of seed 0 in updates that no training reaches, so that all runs see the same states.
 //
 // Written for each run: how often every hidden unit fires [U], and the output [1], as shares; the mean of (R - V)^2;
-// the sums of squares of W, b, W_rec, W_out, b_out, V, v, w, w_0.
+// the sums of squares of W, b, W_rec, U, u, W_out, b_out, V, v, w, w_0.
 #include "learn.cuh"
 
 using Z = Shape<Family::GIVEN_FAMILY, GIVEN_UNITS, GIVEN_TILES, GIVEN_INPUTS, GIVEN_CLUSTER, GIVEN_SIGNED, GIVEN_SIGNED_CHAIN,
-                GIVEN_OWN_RATE>;
+                GIVEN_OWN_RATE, GIVEN_LAZY, Centre::GIVEN_CENTRE, GIVEN_PAIRS>;
 static_assert(Z::THREADS == GIVEN_THREADS && Z::AT_MOMENTS == GIVEN_SHARED && Z::LENGTH == GIVEN_LENGTH, "not as layout.py says");
 static_assert(Z::FAMILY != Family::recurrent, "keeps what it drew for learning; boltzmann draws alike");
 
-constexpr u32 FIRST = 0xE0000000u, BATCHES = 16, PARAMETERS = 9, SEEN = Z::UNITS + 2 + PARAMETERS;
+constexpr u32 FIRST = 0xE0000000u, BATCHES = 16, PARAMETERS = 11, SEEN = Z::UNITS + 2 + PARAMETERS;
 
 struct Look : Training<Z, false> {
   float fired[Z::TILES][4] = {};        // of the four episodes that this lane has of a tile
@@ -86,9 +86,11 @@ DEVICE float sum_squares(const u32* weights, u32 count, bool halves, u32 lane) {
 // Padding is zero and adds nothing.
 DEVICE void measure(const u32* weights, u32 warp, u32 lane, float* seen) {
   const u32 U = Z::UNITS, D = Z::BIAS;
-  const u32 at[PARAMETERS] = {Z::W, Z::W + D * U, Z::W_REC, Z::W_OUT, Z::B_OUT, Z::V, Z::V + D * CRITIC, Z::W_CRITIC, Z::W_0};
-  const u32 count[PARAMETERS] = {D * U, U, Z::CHAIN ? U * U : 0, U, 1, D * CRITIC, CRITIC, CRITIC, 1};
-  const bool halves[PARAMETERS] = {true, true, true, false, false, true, true, false, false};
+  const u32 of_U = Z::PREDICTS ? U : 0;
+  const u32 at[PARAMETERS] = {Z::W, Z::W + D * U, Z::W_REC, Z::U, Z::U + D * U, Z::W_OUT, Z::B_OUT,
+                              Z::V, Z::V + D * CRITIC, Z::W_CRITIC, Z::W_0};
+  const u32 count[PARAMETERS] = {D * U, U, Z::CHAIN ? U * U : 0, D * of_U, of_U, U, 1, D * CRITIC, CRITIC, CRITIC, 1};
+  const bool halves[PARAMETERS] = {true, true, true, true, true, false, false, true, true, false, false};
   for (u32 i = warp; i < PARAMETERS; i += Z::WARPS) {
     const float sum = sum_squares(weights + at[i], count[i], halves[i], lane);
     if (lane == 0) seen[i] = sum;

@@ -3,7 +3,7 @@
 #include "learn.cuh"
 
 using Z = Shape<Family::GIVEN_FAMILY, GIVEN_UNITS, GIVEN_TILES, GIVEN_INPUTS, GIVEN_CLUSTER, GIVEN_SIGNED, GIVEN_SIGNED_CHAIN,
-                GIVEN_OWN_RATE>;
+                GIVEN_OWN_RATE, GIVEN_LAZY, Centre::GIVEN_CENTRE, GIVEN_PAIRS>;
 static_assert(Z::THREADS == GIVEN_THREADS && Z::SHARED == GIVEN_SHARED && Z::LENGTH == GIVEN_LENGTH, "not as layout.py says");
 static_assert(Z::STREAMED == GIVEN_STREAMED, "not as layout.py says");
 

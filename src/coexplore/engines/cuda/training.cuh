@@ -38,13 +38,14 @@ struct Training {
 
   // Parameters. Fragments are [tile][sixteen inputs][4].
   u32 W_rec[Z::TILES][Z::CHAIN ? Z::DEPTH : 1][4] = {}, W[Z::TILES][Z::INPUT_DEPTH][4] = {};
-  u32 V[Z::CRITIC_SHARE][Z::INPUT_DEPTH][4] = {};
+  u32 V[Z::CRITIC_SHARE][Z::INPUT_DEPTH][4] = {}, U[Z::PREDICTS ? Z::TILES : 1][Z::INPUT_DEPTH][4] = {};
   float4 moments[Z::MOMENTS_IN_REGISTERS ? Z::PAIRS : 1] = {}, coming[STREAMS];
   Single W_out[Z::TILES] = {}, w[Z::CRITIC_SHARE] = {}, b_out, w_0;
 
   // The update under way; arrays are [tile][4] as fragments.cuh says.
-  float c, kappa, progress;
+  float c, kappa, rho, progress;
   float drive[Z::TILES][4], p[Z::TILES][4], hidden[Z::CRITIC_SHARE][4] = {};  // drive is -log2(e) (W^T S + b)
+  float expected[Z::CENTRED ? Z::TILES : 1][4];  // E
   u32 H[Z::TILES][2] = {};  // two bits a word, as half-precision numbers; a word for each half of the batch
   u32 before_last[Z::TILES][2];  // H_(T-1), where Algorithm 2 needs it again
   Words next[Z::TILES];     // random words of the next step, where there is time to have them before
@@ -60,10 +61,13 @@ struct Training {
 
   DEVICE void sample_states(u32 t);
   DEVICE void read_states(u32 t);
+  DEVICE void expect_units(int n, const float (&x)[4], const u32 (&s)[Z::INPUT_DEPTH][4]);
   DEVICE void explore(u32 t);
-  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s);
+  DEVICE void draw(int n, const float (&y)[4], const Words& words, u32 s, bool lazy = false);
   DEVICE void step(u32 t, u32 s);
+  template <bool AS_IT_IS = false>
   DEVICE void publish(const u32 (&h)[Z::TILES][2]);
+  DEVICE void share_expected();
   DEVICE void keep(u32 s, const u32 (&before)[Z::TILES][2]);
   DEVICE void sent(int n, bool as_signs, float (&x)[4]) const;
   DEVICE void vote(u32 t);
@@ -80,7 +84,10 @@ struct Training {
   using Inputs = u32[Z::INPUT_DEPTH][4];
   using Slice = float[Z::TILES][Z::UNIT_TILES / Z::SLICES][2];
   DEVICE void load_inputs(u32 t, Inputs& s) const;
-  DEVICE void learn_boltzmann(const Prepared& now, const Rows (&rows)[Z::TILES]);
+  DEVICE void learn_prediction(int n, const Prepared& now, const Inputs& s);
+  static constexpr int CENTRED_TILES = Z::CENTRED_PAIRS ? Z::TILES : 1;
+  DEVICE void expected_rows(const Episodes& episodes, Rows (&rows)[CENTRED_TILES]) const;
+  DEVICE void learn_boltzmann(const Prepared& now, const Episodes& episodes, const Rows (&rows)[Z::TILES]);
   DEVICE void learn_recurrent(const Prepared& now, const Episodes& episodes, Errors& e);
   DEVICE void sum_slice(int slice, const Episodes& episodes, const Errors& last, Errors& e, Slice& g);
   DEVICE void add_outer(int slice, const Errors& e, Slice& g);
@@ -178,6 +185,10 @@ struct Training {
       for (int i = 0; i < Z::INPUT_TILES; i++)
         f(W[n][i / 2][i % 2 * 2], W[n][i / 2][i % 2 * 2 + 1], Z::W_PAIRS + n * Z::INPUT_TILES + i,
           Z::W + i * TILE * Z::UNITS + at, Z::UNITS);
+#pragma unroll
+      for (int i = 0; i < (Z::PREDICTS ? Z::INPUT_TILES : 0); i++)
+        f(U[n][i / 2][i % 2 * 2], U[n][i / 2][i % 2 * 2 + 1], Z::U_PAIRS + n * Z::INPUT_TILES + i,
+          Z::U + i * TILE * Z::UNITS + at, Z::UNITS);
     }
 #pragma unroll
     for (int n = 0; n < Z::CRITIC_SHARE; n++) {

@@ -29,7 +29,7 @@ function figureCard(figure) {
   });
   const change = (name) => (value) => { state[name] = value; chart.update(); };
   const windows = figure.kind === "compute" ? null : choice(places ? "reward of" : "show", WINDOWS, state.window, change("window"));
-  const names = ["every N", ...figure.lines.map((line) => line.label)];
+  const names = ["all", ...figure.lines.map((line) => line.label)];
   return el("article", { class: "card", id: figure.name },
     el("h3", {}, figure.title), el("p", { class: "faint" }, figureNote(figure)),
     el("div", { class: "controls" }, choice("band", BANDS, state.band, change("band")), windows,
