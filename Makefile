@@ -52,12 +52,12 @@ docs: .venv/docs
 	@set -o pipefail; $(PIP) 'coexplore[docs]' | $(DOTS)
 	@touch $@
 
-# Executes the tutorials and keeps what they print and draw: about two minutes.
+# Executes the tutorials and keeps what they print and draw: about three minutes.
 notebooks: .venv/docs
 	rm -rf docs/tutorials/runs
 	$(BIN)/jupyter execute --inplace docs/tutorials/*.ipynb
 
-# The same at a tenth of the length, and the site: about a minute.
+# The same at a tenth of the length, and the site: about two minutes.
 notebooks-test: .venv/docs
 	$(BIN)/pytest -m docs
 

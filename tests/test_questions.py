@@ -130,6 +130,7 @@ def test_networks_along_the_training_are_those_of_the_whole_training():
 
 @pytest.mark.learning
 @pytest.mark.parametrize("setting", [(1.0, "synchronous", 10), (1.0, "synchronous", 11)])
+@pytest.mark.packs
 def test_the_table_of_mixing_is_that_of_the_networks_in_this_repository(setting):
     kept = load_file(ROOT / "results" / "questions" / "mixing.safetensors")
     table = (ROOT / "results" / "questions" / "mixing.md").read_text()

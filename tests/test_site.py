@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import coexplore
+from coexplore.paper.theory import THEORY
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = runpy.run_path(str(ROOT / "docs" / "reference.py"))
@@ -63,6 +64,35 @@ def test_a_tutorial_keeps_what_its_cells_gave(path):
     outputs = [output for cell in cells for output in cell["outputs"]]
     assert all(output["output_type"] != "error" and output.get("name") != "stderr" for output in outputs)
     assert any("image/png" in output.get("data", {}) for output in outputs)
+
+
+def test_the_page_on_claims_has_every_statement_on_theory_as_the_proofs_leave_it():
+    page = (ROOT / "docs" / "claims.md").read_text()
+    for one in THEORY:
+        assert f"\n| {one.id} | {one.claim} | **{one.verdict}** | {one.sentence} |\n" in page
+
+
+def test_the_effects_that_the_page_on_claims_tells_are_those_of_the_table():
+    """Which test_numbers.py holds to the runs."""
+    page, table = (ROOT / "docs" / "claims.md").read_text(), (ROOT / "results" / "cuda" / "claims-200.md").read_text()
+    effects = dict(re.findall(r"^\| ([A-Z][\d.]+) \|(?:[^|]*\|){4} \+?(-?[\d.]+) \[", table, re.M))
+    told = {"F2.2": "by 0.38,", "F3.3": "0.53 faster", "F3.4": "gain 0.135", "F4.1": "by 0.137", "C1": "0.135 above"}
+    for id, words in {**told, "C2": "ahead by 0.5 "}.items():
+        number = re.search(r"[\d.]*\d", words)[0]
+        assert f"{float(effects[id]):.{len(number) - 2}f}" == number
+        assert words in page
+
+
+@pytest.mark.packs  # they link to its pictures
+def test_no_page_and_no_tutorial_links_to_a_file_that_is_not_there():
+    """The same without building the site, which looks at headings too."""
+    texts = {path: path.read_text() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]}
+    for path in NOTEBOOKS:
+        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "markdown"]
+        texts[path] = "\n".join("".join(cell["source"]) for cell in cells)
+    links = [(path, link) for path, text in texts.items() for link in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", text)]
+    assert len(links) > 150
+    assert not [(path.name, link) for path, link in links if not (path.parent / link).exists()]
 
 
 @pytest.mark.docs
