@@ -7,7 +7,7 @@ tells what was chosen and how.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from coexplore.results.choosing import ranked
@@ -82,6 +82,7 @@ class Search:
     most: int = 10_000
     after: tuple["Search", ...] = ()  # those that the grid depends on
     one: bool = False  # whether one setting, the best by the first measure, is judged by all of them
+    given: Mapping[str, Run] | None = None  # what was chosen elsewhere, by each measure: it is only judged here
 
 
 class Outcome(NamedTuple):
@@ -95,6 +96,10 @@ class Outcome(NamedTuple):
 def outcome(search: Search, trials: Trials) -> Outcome:
     """Of a search whose runs are all trained; Untrained if they are not, LookupError if none of them lasted."""
     choose, judge, more, count = search.seeds
+    if search.given:
+        every = list(dict.fromkeys(search.given.values()))
+        alone = {by: [run] for by, run in search.given.items()}
+        return Outcome(every, every, alone, dict(search.given), _judged(dict(search.given), judge, trials))
     grid = list(dict.fromkeys(search.grid(trials)))[: search.most]
     tried = dict.fromkeys(grid)
     alive = trials.need(grid, choose)
