@@ -59,7 +59,7 @@ def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in
     ]
     out = ran([str(BIN / "coexplore"), *words, "--episodes", "64000"], plug_in, PYTHONPATH=str(plug_in))
     assert "population strength=0.5" in out
-    assert "population strength=1.0..0.0" in out
+    assert "population strength=1..0" in out
     last = [float(row.split("│")[4].split()[0]) for row in out.splitlines() if row.startswith("│ population")]
     assert len(last) == 2
     assert max(last) > 0.4
