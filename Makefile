@@ -1,40 +1,69 @@
 # Everything runs in .venv, which the targets make by themselves; `make PYTHON=python3.12 setup` picks another Python.
+SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
+DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots
+.PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots \
+	docs notebooks notebooks-test wheel
 
 setup: .venv/ready
+	@$(BIN)/python .ci/ready.py
 
 .venv/ready: pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/coexplore/engines/cpu/*.h src/coexplore/engines/cpu/*.cpp)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "coexplore needs Python 3.11 or newer, this is " + sys.version.split()[0])'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/coexplore list | sed -n '/^engines/,/^docs/p' | grep -v '^docs'
+	@echo "1. an environment in .venv ($$($(PYTHON) --version))"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@echo "2. coexplore with its C++ engine, and what it needs, in the tested versions: dots for a few minutes"
+	@set -o pipefail; $(PIP) --editable '.[dev]' | $(DOTS)
 	@touch $@
 
-demo: setup
-	$(BIN)/coexplore reproduce headline --store demo/runs --out demo
+demo: .venv/ready
+	$(BIN)/coexplore demo
 
-test: setup
+test: .venv/ready
 	$(BIN)/pytest
 
 # A real Ray cluster of two nodes on this machine, one of which is lost: about three minutes.
-cluster-test: setup
+cluster-test: .venv/ready
 	$(BIN)/pytest -n 0 -m cluster tests/test_ray.py tests/test_cluster.py
 
 # The fused engines' kernels, on emulated warps and under sanitizers: about a minute.
-kernels: setup
+kernels: .venv/ready
 	$(BIN)/pytest -m kernels
 
 # Every rule learns what it should, on every engine: about a minute.
-learning: setup
+learning: .venv/ready
 	$(BIN)/pytest -m learning
 
-check: setup
+check: .venv/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# The site, from docs/ into site/: open site/index.html. What it needs is installed once.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "the site: site/index.html; to search in it, python -m http.server --directory site"
+
+.venv/docs: .venv/ready
+	@echo "what the site and the notebooks need"
+	@set -o pipefail; $(PIP) 'coexplore[docs]' | $(DOTS)
+	@touch $@
+
+# Executes the tutorials and keeps what they print and draw: about three minutes.
+notebooks: .venv/docs
+	rm -rf docs/tutorials/runs
+	$(BIN)/jupyter execute --inplace docs/tutorials/*.ipynb
+
+# The same at a tenth of the length, and the site: about two minutes.
+notebooks-test: .venv/docs
+	$(BIN)/pytest -m docs
+
+# An archive and a wheel in dist/, and the wheel tried in an environment of its own.
+wheel: .venv/ready
+	.ci/wheel $(PYTHON)
 
 # A selection of the tests as somebody meets us who installs today: the newest Python here, and the newest jax it has.
 NEWEST ?= $(shell for v in 14 13 12; do for p in python3.$$v "$$(pyenv root 2>/dev/null)"/versions/3.$$v*/bin/python3; do \
@@ -50,7 +79,7 @@ newest: .venv-newest/ready
 	@.venv-newest/bin/python -c 'import jax, sys; print("jax", jax.__version__, "on Python", sys.version.split()[0])'
 	@touch $@
 
-bench: setup
+bench: .venv/ready
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/act.py
 	$(BIN)/python benchmarks/cuda_speed.py
@@ -58,13 +87,13 @@ bench: setup
 	$(BIN)/python benchmarks/study.py
 
 # A store of 100,000 runs (about 4 GB for a few minutes).
-bench-store: setup
+bench-store: .venv/ready
 	$(BIN)/python benchmarks/store.py
 
-bench-report: setup
+bench-report: .venv/ready
 	$(BIN)/python benchmarks/report.py
 
 # Of the report that STORE makes; needs Debian's chromium and chromium-driver.
 STORE ?= results
-screenshots: setup
+screenshots: .venv/ready
 	$(BIN)/python docs/screenshots.py $(STORE)

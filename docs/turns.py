@@ -43,7 +43,8 @@ def networks(source, hidden):
 
 def agreement(law, params):
     """The shares of bits that are those of one step before, and of two."""
-    H = np.asarray(law.explore(params, inputs(INPUTS), jax.random.key(1)).H)[-12:]
+    params, x = jax.tree.map(jax.numpy.asarray, (params, inputs(INPUTS)))
+    H = np.asarray(law.explore(params, x, jax.random.key(1)).H)[-12:]
     return np.mean(H[2:] == H[1:-1]), np.mean(H[2:] == H[:-2])
 
 

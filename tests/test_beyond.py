@@ -1,14 +1,10 @@
 """How the rules are compared on tasks with labels, on results made up for the purpose."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from coexplore import load
-from coexplore.beyond import control, supervised
+from coexplore.beyond import control
 from coexplore.beyond.pictures import draw
 from coexplore.beyond.supervised import COMPARISONS, RATES, SEEDS, TUNING, chosen, final, rows, settings, table
 from coexplore.beyond.supervised import tuning as tuning_runs
@@ -131,34 +127,3 @@ def test_a_published_number_is_met_where_a_shortfall_of_a_tenth_is_excluded():
 def test_every_environment_is_the_one_of_its_presets():
     for one in control.COMPARISONS.values():
         assert {run.task.env for entry in (*one.author, *one.equal) for run in entry.candidates} == {one.title}
-
-
-@pytest.mark.parametrize("home", [supervised, control])
-def test_the_tables_in_this_repository_are_those_of_the_runs_in_it(home):
-    folder = Path(__file__).parents[1] / "results" / home.__name__.rpartition(".")[2]
-    packs = [path for path in folder.glob("*.safetensors") if path.stem != "starting"]  # test_starting.py has that
-    assert packs
-    for path in packs:
-        comparison = home.COMPARISONS[path.stem]
-        table = home.table(comparison, home.rows(comparison, load(path)))
-        assert path.with_suffix(".md").read_text().startswith(table)
-
-
-def test_the_returns_in_the_readme_are_those_of_the_runs_in_this_repository():
-    """A column per environment, a line per rule: ours, then what was published."""
-    root = Path(__file__).parents[1]
-    section = (root / "README.md").read_text().partition("## Environments")[2].partition("\n## ")[0]
-    head, _, *lines = re.findall(r"^\|.*\|$", section, re.M)
-    names = [one.strip() for one in head.split("|")[2:-1]]
-    shown = {}
-    for line in lines:
-        _, rule, *cells, _ = map(str.strip, line.split("|"))
-        shown |= {(rule, name): cell for name, cell in zip(names, cells, strict=True) if cell != "–"}
-    found = {}
-    for name, comparison in control.COMPARISONS.items():
-        rows = control.rows(comparison, load(root / "results" / "control" / f"{name}.safetensors"))
-        for row in rows["author"]:
-            numbers = [(row.score.mean, row.score.sd), *([row.entry.published] if row.entry.published else [])]
-            cell = ", ".join(f"{mean:.0f} ({sd:.0f})".replace("-", "−") for mean, sd in numbers)
-            found[f"`{row.entry.label}`", comparison.title] = cell
-    assert shown == found

@@ -62,11 +62,11 @@ def test_rules_tasks_and_presets_have_values_of_their_own(help_of, here):
 def test_the_bare_command_names_three_commands_that_work(here, tmp_path, monkeypatch):
     done = here()
     assert (done.returncode, done.stderr.strip()) == (2, NEXT)
-    train, reproduce, report = re.findall(r"^  coexplore (.*?)(?:  .*)?$", NEXT, re.M)
+    train, demo, report = re.findall(r"^  coexplore (.*?)(?:  .*)?$", NEXT, re.M)
     monkeypatch.chdir(tmp_path)
-    for words, count in ((train, 6), (reproduce, 25)):
+    for words, count in ((train, 6), (demo, 25)):
         asked = []
-        home = f"coexplore.cli.{words.split()[0]}.train_all"
+        home = f"coexplore.cli.{COMMANDS[words.split()[0]]}.train_all"
         monkeypatch.setattr(home, lambda runs, options, store, asked=asked: asked.append((len(runs), store.name)))
         assert here(*words.split()).returncode == 130
         assert asked == [(count, "runs")]

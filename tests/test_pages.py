@@ -23,7 +23,7 @@ from coexplore.cli import results
 from coexplore.study import Interrupted
 
 SHORTER = {
-    "README.md": [("48_000", "1_600"), ("48000", "1600"), ("reproduce tuned ", "reproduce tuned --scale quick ")],
+    "docs/figures.md": [("reproduce tuned ", "reproduce tuned --scale quick ")],
     "docs/networks.md": [("rebuild_numpy.py", "rebuild_numpy.py --episodes 200")],
     "docs/cluster.md": [
         ("exec coexplore", "coexplore"),
@@ -40,7 +40,10 @@ SHORTER = {
     ],
 }
 BEGUN = {  # by what a command begins with
-    "README.md": ["reproduce", "tune", "beyond", "train unbiased-weight-max", "train recurrent", "train map-prop"],
+    "README.md": ["train weight-max"],
+    "docs/figures.md": ["reproduce"],
+    "docs/gpu.md": ["reproduce"],
+    "docs/supervised.md": ["train"],
     "docs/control.md": ["train", "beyond"],
     "docs/environments.md": ["train"],
     "docs/cluster.md": ["reproduce"],
@@ -57,7 +60,7 @@ FOREIGN = {
     "flock": "needs two machines and a folder that they share",
 }
 NOT_RUN = {
-    "coexplore claims --store results/cuda/paper-200.safetensors": "seconds; tests/test_readme.py reaches its verdicts",
+    "coexplore claims --store results/cuda/paper-200.safetensors": "seconds; tests/test_numbers.py has its verdicts",
     "coexplore report --store runs --out report.html": "seconds; tests/test_report.py makes one",
     "coexplore report --store runs --serve": "serves until it is stopped; tests/test_live.py does so",
     "coexplore runs pack tuned.safetensors --figure tuned": "needs a search that is done; tests/test_tuned.py has one",
@@ -68,12 +71,13 @@ ELSEWHERE = {  # pages that a test of their own follows
 }
 OPTIONAL = {"torch"}  # a block that imports one is compiled only where it is not installed
 PRINTS = {  # what pages print, or end with
-    "README.md": r"(0|0\.1|0\.25) [012] -?0\.\d+ -?0\.\d+",
-    "docs/rules/*.md": r"-?[01]\.\d+\n$",
+    "README.md": r"boltzmann coupling=0\.5 +3 ",
+    "docs/store.md": r"True\n$",
+    "docs/rules/[!i]*.md": r"-?[01]\.\d+\n$",
     "docs/tuning.md": r"6 0\.0\d+ .* \[.*\]\n$",
 }
-LEAVES = {"README.md": ["coupling.png", "coupling/curves.png"]}
-LANGUAGES = ("python", "sh", "toml")
+LEAVES = {"README.md": ["coupling.png", "first/curves.png"], "docs/api/results.md": ["curves.png"]}
+LANGUAGES = ("python", "sh", "toml", "bibtex")
 
 
 class Session:
@@ -98,6 +102,11 @@ class Session:
     def toml(self, place, text):
         tomllib.loads(text)
 
+    def bibtex(self, place, text):
+        cited = (ROOT / "CITATION.cff").read_text()
+        for name in ("title", "year"):
+            assert re.search(rf"{name} = {{(.*?)}}", text)[1] in cited, place
+
     def python(self, place, text):
         code = compile(text, place, "exec")
         imported = {
@@ -120,14 +129,13 @@ class Session:
                 self.command(place, line.removeprefix("coexplore "))
 
     def is_there(self, place, words):
-        """What makes an environment is not run here, but there must be such a target, or such an extra."""
+        """What makes an environment is not run here, but there must be such a target, archive or extra."""
         if words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M), f"{place}: {words}"
         else:
-            extra = re.fullmatch(r"coexplore\[(.*)\]", words[-1])
-            offered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-            assert extra is not None, f"{place}: {words}"
-            assert extra[1] in offered, f"{place}: {words}"
+            about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+            offered = [f"coexplore[{extra}]" for extra in about["optional-dependencies"]]
+            assert words[-1] in (*offered, f"coexplore-{about['version']}.tar.gz"), f"{place}: {words}"
 
     def script(self, place, words):
         self.monkeypatch.setattr(sys, "argv", words)

@@ -211,6 +211,7 @@ def fit(layer: Coupled, x, mean):
 # The searches ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.packs
 @pytest.mark.learning  # of the largest packs
 def test_what_the_rivals_are_given_is_what_was_found_to_be_their_best():
     found = {}

@@ -130,6 +130,7 @@ def test_networks_along_the_training_are_those_of_the_whole_training():
 
 @pytest.mark.learning
 @pytest.mark.parametrize("setting", [(1.0, "synchronous", 10), (1.0, "synchronous", 11)])
+@pytest.mark.packs
 def test_the_table_of_mixing_is_that_of_the_networks_in_this_repository(setting):
     kept = load_file(ROOT / "results" / "questions" / "mixing.safetensors")
     table = (ROOT / "results" / "questions" / "mixing.md").read_text()
@@ -194,6 +195,7 @@ def test_the_lazy_chain_is_a_setting_of_its_own():
     assert Run(rule=Boltzmann(sampler="lazy")).digest != Run(rule=Boltzmann()).digest
 
 
+@pytest.mark.packs
 def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository():
     folder = ROOT / "results" / "questions"
     results = load(folder / "odd-even.safetensors")
@@ -202,14 +204,17 @@ def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository():
         f"{table(FIGURES['odd-even'], results)}\n{verdict_table(judged)}".strip()
         == (folder / "odd-even.md").read_text().strip()
     )
-    page, readme = ((ROOT / name).read_text().replace("−", "-") for name in ("docs/open-questions.md", "README.md"))
+    page, errata = (
+        (ROOT / name).read_text().replace("−", "-") for name in ("docs/open-questions.md", "docs/errata.md")
+    )
     found = {one.id: f"{one.effect:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in judged if one.effect is not None}
     assert found["Q4.1"] in page
-    assert found["Q4.1"] in readme
+    assert found["Q4.1"] in errata
     assert all(found[id] in page for id in ("Q4.2", "Q4.4", "Q4.5"))
     assert {one.id: one.verdict for one in judged}["Q4.1"] == "holds"
 
 
+@pytest.mark.packs
 @pytest.mark.learning
 def test_the_tables_of_turns_are_those_of_the_page(capsys):
     TURNS["main"]()

@@ -65,6 +65,7 @@ def test_the_last_quarter_of_ppo_is_measured_as_ours_is():
     assert names["last_quarter"](late, steps) == pytest.approx(Result(run, "control", curve, None).last)
 
 
+@pytest.mark.packs
 def test_the_page_has_what_was_chosen_and_the_returns_of_the_runs_in_this_repository(starting):
     ppo = json.loads((HERE / "ppo.json").read_text())
     results = load(HERE / "starting.safetensors")

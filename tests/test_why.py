@@ -45,14 +45,17 @@ def small(rule, seed=0):
     return run, params
 
 
-def known(run, params):
+def known(run, params, right=False):
     """E g, E g² of a batch of 16, and ∇E[R], by enumeration: every state, every path, every action."""
     states = exact.states(3).astype(bool)
     s = run.task.observe(states)
     R = np.stack([run.task.reward(states, np.full(8, a)) for a in (0, 1)], axis=1)
     toy = exact.Toy(s, np.full(8, 1 / 8), R, params.layers[1])
-    V = run.critic.value(params.critic, jnp.asarray(s))
     rule, layers = run.rules[0], params.layers
+    V = run.critic.value(params.critic, jnp.asarray(s))
+    if right:
+        every = exact.deep((rule,), toy, layers)
+        V = np.bincount(every.s, every.p * every.r) * 8
     mean = exact.deep_credit(rule, toy, layers, V)[0]
     variance = exact.deep_variance(rule, toy, layers, V)[0]
     slope = exact.deep_gradient(toy, layers, rule)[0]
@@ -60,9 +63,9 @@ def known(run, params):
     return mean, square, gradients.paired(slope) if isinstance(rule, Boltzmann) else slope
 
 
-def exactly(run, params, names):
+def exactly(run, params, names, right=False):
     """The four numbers, with nothing drawn."""
-    g, g2, slope = (gradients._flat(tree, names) for tree in known(run, params))
+    g, g2, slope = (gradients._flat(tree, names) for tree in known(run, params, right))
     a = np.divide(g, np.sqrt(g2), out=np.zeros_like(g), where=g2 > 0)
     cosine = g @ slope / np.linalg.norm(g) / np.linalg.norm(slope)
     return {"snr": g @ g / (g2.sum() - g @ g), "cosine": cosine, "share": a @ a / len(a), "gain": a @ slope}
@@ -79,6 +82,16 @@ def test_what_is_measured_is_what_enumeration_gives(name):
             for statistic, (value, se) in found[part].items():
                 assert abs(value - right[statistic]) < 4 * se + 1e-6, (part, statistic)
                 assert se < 0.125 * max(abs(right[statistic]), 0.5 * (statistic == "cosine")), (part, statistic)
+
+
+@pytest.mark.parametrize("name", ["boltzmann", "recurrent", "ste"])
+def test_with_a_right_critic_what_is_measured_is_what_enumeration_gives_with_one(name):
+    """V = E[R | S]: the cosine, which its own noise (an eighth of that of q) leaves alone."""
+    run, params = small(RULES[name])
+    value, se = gradients.measured(run, params, seed=2)[gradients.RIGHT]["forward"]["cosine"]
+    right, wrong = (exactly(run, params, ("W", "b"), critic)["cosine"] for critic in (True, False))
+    assert abs(value - right) < 4 * se
+    assert name != "boltzmann" or abs(right - wrong) > 10 * se
 
 
 def test_without_coupling_the_recurrent_part_is_nothing():

@@ -12,7 +12,7 @@ INITIAL = ("normal", "uniform")  # Glorot's two laws
 
 
 def probability(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """Pr(H = 1) = σ(x)."""
+    """Pr(H = 1) = σ(x), of a unit whose drive is `x`."""
     return jax.nn.sigmoid(x)
 
 
@@ -39,12 +39,14 @@ class Affine(eqx.Module):
 
 
 def drive(params: Any, x: Float[Array, "B D"]) -> Float[Array, "B N"]:
-    """Wᵀx + b."""
+    """Wᵀx + b: what the units of a layer with `params` W and b make of what they hear, `x`."""
     return x @ params.W + params.b
 
 
 def outer(x: Float[Array, "B D"], e: Float[Array, "B N"]) -> Affine:
-    """Mean over the batch of x eᵀ for the weights and of e for the biases: how every feedforward layer learns."""
+    """Mean over the batch of x eᵀ for the weights and of e for the biases: how every feedforward layer learns. `x` is
+    what the layer hears, `e` what each of its units makes of the signal.
+    """
     return Affine(W=jnp.einsum("bj,bi->ji", x, e) / x.shape[0], b=jnp.einsum("bi->i", e) / x.shape[0])
 
 

@@ -9,13 +9,14 @@ from coexplore import __version__
 
 NEXT = """Networks of stochastic units that learn as a team. Three things to do next:
 
-  coexplore train boltzmann reinforce --episodes 160000 --seeds 3 --store runs    two rules: seconds of two cores
-  coexplore reproduce headline                         the picture of the README: about a minute
+  coexplore train boltzmann --coupling 0 0.5 --episodes 200000 --seeds 3 --store runs    alone or together: seconds
+  coexplore demo                                       five rules, the picture of the README: about a minute
   coexplore report                                     both as one page, report.html
 
 `coexplore --help` has all commands, `coexplore list` all rules, tasks, engines and figures."""
 
 HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …]   train, and show rewards and a picture
+       coexplore demo                                            five rules side by side: about a minute
        coexplore tune RULE … --grid FLAG=VALUE,… […]             the best of a grid on some seeds, judged on others
        coexplore reproduce [FIGURE … | all]                      the paper's figures, and what becomes of its claims
        coexplore beyond [digits | parity …]                      every rule on tasks with labels: tables and pictures
@@ -35,6 +36,7 @@ Several values of a flag, or several rules, make a grid.
 COMMANDS = {
     "train": "train",
     "tune": "tune",
+    "demo": "reproduce",
     "reproduce": "reproduce",
     "claims": "reproduce",
     "beyond": "beyond",

@@ -1,4 +1,4 @@
-"""`coexplore reproduce` and `coexplore claims`: the paper's figures, and what becomes of its claims."""
+"""`coexplore reproduce`, `demo` and `claims`: the paper's figures, and what becomes of its claims."""
 
 import contextlib
 import gc
@@ -96,6 +96,17 @@ def reproduce_parser() -> Parser:
     parser.training()
     parser.add_argument("--store", default=STORE, metavar="DIR", help="where runs are kept")
     parser.add_argument("--out", default="figures", metavar="DIR", help="where pictures and claims go")
+    return parser
+
+
+def demo_command(words: list[str]) -> int:
+    out = demo_parser().read(words)["out"]
+    return reproduce_command(["headline", "--out", out])
+
+
+def demo_parser() -> Parser:
+    parser = Parser("demo", "Five rules on the multiplexer, as the README shows them: about a minute on two cores.")
+    parser.add_argument("--out", default="demo", metavar="DIR", help="where the picture and the verdicts go")
     return parser
 
 

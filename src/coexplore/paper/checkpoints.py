@@ -14,7 +14,7 @@ import numpy as np
 
 from coexplore.paper.evidence import Row
 from coexplore.paper.figure import resized
-from coexplore.paper.gradients import PARTS, STATISTICS
+from coexplore.paper.gradients import PARTS, RIGHT, STATISTICS
 from coexplore.paper.open_figures.why import BACKPROP, ESTIMATES, SIZES, at_size
 from coexplore.run import Result, Run, change
 from coexplore.store import StoreError, write
@@ -104,7 +104,10 @@ def _is_row(row: Any) -> bool:
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in WORDS):
         return False
     counts = all(isinstance(row.get(name), int) for name in COUNTS)
-    parts = [row[part] for part in PARTS if part in row]
+    right = row.get(RIGHT, {})
+    if not isinstance(right, dict):
+        return False
+    parts = [home[part] for home in (row, right) for part in PARTS if part in home]
     return counts and _is_number(row.get("level")) and _is_number(row.get("reward")) and all(map(_is_part, parts))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from coexplore.paper.checkpoints import LEVELS, episodes_to, networks
 from coexplore.paper.evidence import Evidence, NotRun, Row
 from coexplore.paper.figure import resized
+from coexplore.paper.gradients import RIGHT
 from coexplore.paper.questions.why import half_of_best
 from coexplore.results.tables import markdown
 from coexplore.run import Result, Run
@@ -15,16 +16,18 @@ from coexplore.stats.estimates import Summary, summary
 LATE = 0.8  # the reward that ends a training, or nearly
 SCALES = {"snr": 1000.0, "cosine": 1.0, "gain": 100.0}
 HEADS = ["", "N", "where reward reaches", "networks", "reward there", "signal to noise, ‰", "cosine", "gain, 0.01"]
+HEADS += ["with a right critic: signal to noise, ‰", "cosine", "gain, 0.01"]
 PART = {"snr": "forward", "cosine": "forward", "gain": "all"}
 
 
-def measured(rows: Iterable[Row], run: Run, level: float, episodes: int, name: str) -> list[float]:
-    """A number of each network that has it, in the table's units."""
+def measured(rows: Iterable[Row], run: Run, level: float, episodes: int, name: str, right: bool = False) -> list[float]:
+    """A number of each network that has it, in the table's units; with the critic as it is, or a right one."""
     setting = resized(run, episodes).setting.digest
     there = [row for row in rows if row["setting"] == setting and row["level"] == level]
     if name == "reward":
         return [row["reward"] for row in there]
-    found = (row.get(PART[name], row["forward"])[name][0] for row in there)
+    homes = [row.get(RIGHT, {}) if right else row for row in there]
+    found = (home.get(PART[name], home["forward"])[name][0] for home in homes if home)
     return [SCALES[name] * value for value in found if value is not None]
 
 
@@ -45,7 +48,8 @@ def table(results: Sequence[Result], rows: Sequence[Row], episodes: int) -> str:
 
 
 def _levels(rows: Sequence[Row], run: Run, level: float, episodes: int) -> list[str]:
-    return [_interval(measured(rows, run, level, episodes, name)) for name in SCALES]
+    both = ((name, right) for right in (False, True) for name in SCALES)
+    return [_interval(measured(rows, run, level, episodes, name, right)) for name, right in both]
 
 
 def _interval(values: Sequence[float]) -> str:

@@ -14,6 +14,10 @@ over pairs of different blocks, ‖E g‖² = Σ_{j≠k} g_j·g_k / J(J − 1), 
 Standard errors leave out one block after another (jackknife). A cosine whose ‖E g‖² or ‖∇‖² is less than three standard
 errors above 0 is not given: None.
 
+What the critic gets wrong is in E g: by δ H a layer learns (E[R | S] − V) E[H] too, the same in every batch, but gone
+when the critic has moved on. So g is measured with the critic as it is, and once more with one that is right, V =
+E[R | S] (the mean of q over PATHS further paths; `RIGHT`).
+
 W_rec of Algorithm 1 is symmetric with nothing on its diagonal, and so is that part of ∇.
 """
 
@@ -41,6 +45,7 @@ BATCHES, EPISODES = 1024, 16_384  # of a block: of g, of ∇
 LONG, FEWER = 8, 128  # chains of so many draws are slow, and g has more signal: so many batches will do
 AT_ONCE = 2**23  # numbers drawn in one go, about
 EPSILON = 1e-8  # Adam's
+RIGHT = "right_critic"
 PARTS = {"forward": ("W", "b"), "recurrent": ("W_rec",), "all": ("W", "b", "W_rec")}
 
 
@@ -65,36 +70,46 @@ STATISTICS = ("snr", "cosine", "share", "gain")
 
 def measured(run: Run, params: Params, seed: int = 0) -> dict[str, Any]:
     """The statistics of a run's network for each part of its hidden layer, and its reward."""
-    own_key, exact_key = jax.random.split(jax.random.key(seed))
-    own = [own_block(run, params, key) for key in jax.random.split(own_key, BLOCKS)]
+    own_key, right_key, exact_key = jax.random.split(jax.random.key(seed), 3)
     exact = [exact_block(run, params, key) for key in jax.random.split(exact_key, BLOCKS)]
-    parts = {
-        part: statistics(gram([mean for mean, _ in own], [square for _, square in own], [e for e, _ in exact], names))
-        for part, names in PARTS.items()
-        if part == "forward" or hasattr(params.layers[0], "W_rec")
-    }
-    return {"reward": float(np.mean([reward for _, reward in exact])), **parts}
+    slopes, reward = [slope for slope, _ in exact], float(np.mean([earned for _, earned in exact]))
+    as_is, right = (
+        _parts([own_block(run, params, key, right=right) for key in jax.random.split(keys, BLOCKS)], slopes)
+        for keys, right in ((own_key, False), (right_key, True))
+    )
+    return {"reward": reward, **as_is, RIGHT: right}
 
 
-def own_block(run: Run, params: Params, key: Key[Array, ""], batches: int | None = None) -> tuple[Any, Any]:
-    """Mean g and mean g² over batches."""
+def _parts(own: Sequence[tuple[Any, Any]], slopes: Sequence[Any]) -> dict[str, Any]:
+    names = {part: each for part, each in PARTS.items() if all(hasattr(slopes[0], name) for name in each)}
+    means, squares = zip(*own, strict=True)
+    return {part: statistics(gram(means, squares, slopes, each)) for part, each in names.items()}
+
+
+def own_block(
+    run: Run, params: Params, key: Key[Array, ""], batches: int | None = None, right: bool = False
+) -> tuple[Any, Any]:
+    """Mean g and mean g² over batches; with a critic that is right, if wanted."""
     batches = batches or (FEWER if run.rules[0].law.passes >= LONG else BATCHES)
     keys = jax.random.split(key, batches)
     together = max(1, min(batches, AT_ONCE // (run.batch * _drawn(run) + run.hidden[0] ** 2)))
     while batches % together:
         together -= 1
-    return _own(run.network, _task(run), run.batch, params, keys.reshape(-1, together))
+    return _own(run.network, _task(run), run.batch, right, params, keys.reshape(-1, together))
 
 
 @eqx.filter_jit
-def _own(net: Network, task: Task, batch: int, params: Params, keys: Key[Array, "n m"]) -> tuple[Any, Any]:
+def _own(net: Network, task: Task, batch: int, right: bool, params: Params, keys: Key[Array, "n m"]) -> tuple[Any, Any]:
     def credit(key: Key[Array, ""]) -> Any:
-        state_key, act_key = jax.random.split(key)
+        state_key, act_key, value_key = jax.random.split(key, 3)
         state = task.sample(batch, state_key)
         s = task.observe(state)
         drawn = network.act(net.actor, params, s, act_key)
         activities, r = network.outcome(task, net.actor, params, state, drawn)
-        return network.learn(net, params, s, activities, r, task.graded).layers[0]
+        if not right:
+            return network.learn(net, params, s, activities, r, task.graded).layers[0]
+        alone = dataclasses.replace(net, critic=None)
+        return network.learn(alone, params, s, activities, r - value(net, task, params, state, value_key)).layers[0]
 
     def add(total: Any, some: Any) -> tuple[Any, None]:
         g = jax.vmap(credit)(some)
@@ -166,6 +181,13 @@ def expected_reward(net: Network, task: Task, params: Params, state: Any, h: Flo
     p = net.output.expected(drive(params.layers[1], net.actor.sends(net.actor.laws[0], h)))[:, 0]
     no, yes = (task.reward(state, jnp.full(p.shape, a)) for a in (0, 1))
     return p * yes + (1 - p) * no
+
+
+def value(net: Network, task: Task, params: Params, state: Any, key: Key[Array, ""]) -> Float[Array, " B"]:
+    """E[R | S], the mean of q over further paths."""
+    several = jax.tree.map(lambda x: jnp.repeat(x, PATHS, axis=0), state)
+    h = net.actor.laws[0].explore(params.layers[0], task.observe(several), key).h
+    return expected_reward(net, task, params, several, h).reshape(-1, PATHS).mean(axis=1)
 
 
 def above_others(q: Float[Array, " B"]) -> Float[Array, " B"]:

@@ -40,8 +40,9 @@ OUTCOMES: dict[str, Callable[[Result], Cell]] = {
 
 
 def frame(results: Result | Iterable[Result], curves: bool = False) -> DataFrame:
-    """A pandas DataFrame with a row for each run: `setting` (a label), every setting, what came out. With `curves` a
-    row for each point of their curves instead; `digest` is the same in both."""
+    """A pandas DataFrame of `results` with a row for each run: `setting` (a label), every setting, what came
+    out. With `curves` a row for each point of their curves instead; `digest` is the same in both.
+    """
     try:
         import pandas as pd
     except ImportError:

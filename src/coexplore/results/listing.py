@@ -26,7 +26,7 @@ class Lines(NamedTuple):
 
 
 class Results(list[Result]):
-    """A list in everything but its looks; what is cut or added of it is one too."""
+    """What `train` and `load` give: a list in everything but its looks; what is cut or added of it is one too."""
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Result: ...

@@ -40,7 +40,8 @@ class Picture(Figure):
 
 
 def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
-    """Learning curves: the mean over seeds of each setting, the band one standard deviation. Saved if given a path.
+    """Learning curves of `results`: the mean over seeds of each setting, the band one standard deviation. Saved if
+    given a `path`.
 
     Results of which a pack kept no curve are left out."""
     settings = by_setting(result for result in results if result.has_curve)

@@ -23,7 +23,8 @@ __all__ = ["Result", "Tensor", "Tensors", "by_setting"]
 
 
 class Result:
-    """`curve` holds the mean reward of each of P equal stretches of training, `params` the final parameters.
+    """What came of a `run` on an `engine`: `train` and `load` give these. `curve` holds the mean reward of each of P
+    equal stretches of training, `params` the final parameters, `provenance` when, where and with what it was made.
 
     `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on, up to
     the output unit), `critic_error` [K], `norm.NAME` [K] for each parameter and, where inputs are held out,

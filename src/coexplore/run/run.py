@@ -44,7 +44,8 @@ FLAGS = {"hidden": "units"}  # what a field of Run is called where a person meet
 class Run:
     """One training run. Two Runs are equal when their digests are.
 
-    `rule` is one for all hidden layers, or one for each; `episodes` and `batch` are the task's own if not given.
+    `rule` is one for all hidden layers, or one for each; `task` is what is learned; `critic` estimates V(s), and None
+    does without; `episodes` and `batch` are the task's own if not given.
     """
 
     rule: Rule | tuple[Rule, ...]

@@ -43,22 +43,24 @@ def number(
     open_low: bool = False,
     schedule: bool = False,
 ) -> T:
-    """A number, which an engine may trace; with `schedule` it may change while a run trains."""
+    """A setting that is a number from `low` (not itself, if `open_low`) to `high`; `default` is what it is if not
+    given, and `help` what it is for. An engine may trace it; with `schedule` it may change while a run trains.
+    """
     return field(default, Number(help, low, high, open_low, schedule), static=False)
 
 
 def count(default: T, help: str, *, low: int = 0, high: int | None = None) -> T:
-    """A whole number that shapes the computation."""
+    """A setting that is a whole number, `low` to `high`, and shapes the computation; `default`, `help` as of number."""
     return field(default, Count(help, low, high))
 
 
 def choice(default: T, help: str, *, options: tuple[str, ...]) -> T:
-    """One of several words."""
+    """A setting that is one of the words in `options`; `default` and `help` as of number."""
     return field(default, Choice(help, options))
 
 
 def switch(default: T, help: str) -> T:
-    """Yes or no."""
+    """A setting that is true or false; `default` and `help` are as of number."""
     return field(default, Switch(help))
 
 

@@ -13,7 +13,7 @@ from coexplore.store.unpacking import is_pack, unpack
 
 
 def load(path: str | Path) -> Results:
-    """The results in a store's folder, in a pack, or in one file; an error if any of them is damaged.
+    """The results at `path`: a store's folder, a pack, or one file; an error if any of them is damaged.
 
     Runs whose rule or task is not known here are left out, with a warning: import what defines them first.
     """

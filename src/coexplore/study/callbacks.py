@@ -21,7 +21,9 @@ STOP: Final = Answer.STOP
 
 
 class Moment:
-    """Where a run is: `updates` are done, `reward` is its mean since the moment before."""
+    """Where a `run` is: `updates` are done, `reward` is its mean since the moment before, and `params` are its present
+    parameters.
+    """
 
     def __init__(self, run: Run, updates: int, reward: float, params: Callable[[], Params]) -> None:
         self.run, self.updates, self.reward = run, updates, reward

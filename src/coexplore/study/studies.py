@@ -62,7 +62,8 @@ def train(
     cluster: str | None = None,
     callback: Callback | None = None,
 ) -> Results:
-    """Train every run, and return the results in the same order. One thread per core, unless `threads` says otherwise.
+    """Train every one of the `runs`, and return the results in the same order. `engine` is the first that can, unless
+    it is named; `progress` shows bars; one thread per core, unless `threads` says otherwise.
 
     With a `store` (a folder), finished runs are read instead of trained, an interrupted training goes on, and
     `snapshots` says how often networks are looked at on the way (0: at the end alone). With a `cluster` ("ray", or the

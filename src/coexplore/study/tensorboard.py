@@ -19,7 +19,7 @@ FIRST = "brain.Event:2"  # what the first record of a file must say
 
 
 class TensorBoard:
-    """A callback of `train`: `TensorBoard("tb")` writes what `tensorboard --logdir tb` shows.
+    """A callback of `train`: `TensorBoard("tb")` writes into that `folder` what `tensorboard --logdir tb` shows.
 
     Every run has a folder, named after its rule, its seed and the first letters of its digest, and a new file in it
     for every training. Nothing stays open, or unwritten, between two moments.

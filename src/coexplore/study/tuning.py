@@ -17,7 +17,9 @@ from coexplore.study.work import failure_lines
 
 @dataclasses.dataclass(frozen=True)
 class Tuned:
-    """`scores` has every setting that was tried, best first: its mean over the seeds it was tried on.
+    """What `tune` gives: the setting `chosen` by the measure `by`.
+
+    `scores` has every setting that was tried, best first: its mean over the seeds it was tried on.
 
     The best of many tries owes something to luck; `results`, of the chosen one on other seeds, do not.
     """
@@ -56,9 +58,10 @@ def tune(
     snapshots: int = MOMENTS,
     cluster: str | None = None,
 ) -> Tuned:
-    """The best of the settings by `by` (reward, first or last) on the choosing seeds, judged on the others.
+    """The best of the `settings` by `by` (reward, first or last) on the seeds `choose`, judged on the seeds `judge`.
 
-    With `more` seeds the `finalists` best are tried on those too before one is chosen. The rest is as in `train`.
+    With `more` seeds the `finalists` best are tried on those too before one is chosen. `engine`,
+    `progress`, `threads`, `store`, `snapshots` and `cluster` are as in `train`.
     """
     search = searched(listed(settings), checked_seeds(choose, judge, more, finalists), by)
     return _tuned(search, lambda runs: study(runs, engine, progress, threads, store, snapshots, cluster))

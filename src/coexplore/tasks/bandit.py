@@ -27,9 +27,9 @@ _here: weakref.WeakValueDictionary[tuple[str, str], Functions] = weakref.WeakVal
 
 
 class Bandit(Task):
-    """A reward by `reward(state, action)`, in JAX: one number per episode, for states [B, size] and actions [B], whole
-    numbers from 0 to `actions` − 1. States are standard normal numbers, or what `sample(B, key)` draws; the network
-    sees them as they are.
+    """A reward by `reward(state, action)`, in JAX: one number per episode, for states [B, `size`] and actions [B],
+    whole numbers from 0 to `actions` − 1. States are standard normal numbers, or what `sample(B, key)` draws; the
+    network sees them as they are.
 
     The functions are known by `name` and `version`: give another version when you change one.
     """

@@ -30,9 +30,9 @@ _here: weakref.WeakValueDictionary[str, Held] = weakref.WeakValueDictionary()  #
 
 
 class Dataset(Labelled):
-    """Classification of inputs x [n, …] with labels y [n]: whole numbers or words, of which action i names the i-th in
-    order. `held_out` is a fraction, drawn by a fixed permutation, or the rows themselves. `name` is what pictures and
-    files call it.
+    """Classification of inputs `x` [n, …] with labels `y` [n]: whole numbers or words, of which action i names the i-th
+    in order. `held_out` is a fraction, drawn by a fixed permutation, or the rows themselves. `name` is what pictures
+    and files call it.
 
     Inputs are taken as float32 and as they are: scale them first. Data are known by a SHA-256 over inputs, labels and
     split: other data are another task.

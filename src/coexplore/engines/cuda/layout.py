@@ -140,29 +140,18 @@ def padded(run: Run) -> int:
 
 def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
     """The division of the units that is fastest for so many runs; none changes a result."""
-    kind, units, drawn = family(run), padded(run), variant(run)
-    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors, drawn.centre == "predicted")
-    return Shape(kind, units, tiles, blocks, drawn.inputs, cluster, *drawn[1:])
+    kind, units, (inputs, *rest) = family(run), padded(run), variant(run)
+    tiles, blocks, cluster = _division(kind, units, runs, multiprocessors, predicts(run))
+    return Shape(kind, units, tiles, blocks, inputs, cluster, *rest)
 
 
-class Variant(NamedTuple):
-    """What makes a kernel of its own, in the order of Shape."""
-
-    inputs: int
-    signed: bool
-    signed_chain: bool
-    own_rate: bool
-    lazy: bool
-    centre: str
-    pairs: bool
-
-
-def variant(run: Run) -> Variant:
+def variant(run: Run) -> tuple[Any, ...]:
+    """What else makes a kernel of its own: inputs, and from `signed` on, in the order of Shape."""
     rule = run.rules[0]
     signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
     own_rate, lazy = getattr(rule, "recurrent_rate", 1.0) != 1.0, getattr(rule, "sampler", "") == "lazy"
     heard = run.signals == "signed", signed_chain
-    return Variant(INPUTS[multiplexer(run).bits], *heard, own_rate, lazy, centre(run), centres_pairs(run))
+    return INPUTS[multiplexer(run).bits], *heard, own_rate, lazy, centre(run), centres_pairs(run)
 
 
 def _division(kind: str, units: int, runs: int, multiprocessors: int, predicts: bool) -> tuple[int, int, int]:
