@@ -14,6 +14,7 @@ from coexplore.paper.tuning import Place, Tuning
 from coexplore.results.choosing import ranked
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import Boltzmann, Recurrent
+from coexplore.rules.centring import ESTIMATED
 from coexplore.run import Run
 from coexplore.settings import schedule
 from coexplore.stats.estimates import Estimate, summary, window
@@ -90,7 +91,7 @@ def described(run: Run) -> str:
         c = schedule(rule.coupling)
         words.append(f"c = {c.start:g}" if c.start == c.stop else f"c = {c.start:g} to {c.stop:g}")
         words.append(f"λ = {rule.trace_decay:g}" if isinstance(rule, Recurrent) else f"T = {rule.steps}")
-    words += [] if rule.centring == type(rule).usual().centring else [rule.centring]
+    words += [rule.centring] if rule.centring in ESTIMATED else []
     if isinstance(rule, Boltzmann) and rule.pair_strength != 0.0:
         rho = schedule(rule.pair_strength)
         words.append(f"ρ = {rho.start:g}" if rho.start == rho.stop else f"ρ = {rho.start:g} to {rho.stop:g}")

@@ -7,6 +7,7 @@ every control with one grid, at a quarter of the length: further chains, and the
 Algorithm 2, are trained by xla alone.
 """
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
 
@@ -82,29 +83,28 @@ def _moved(smaller: Search, N: int, trials: Trials) -> list[Run]:
 def one_rule_places(episodes: int, size: Size, sizes: Sequence[int] = (*SMALL, *LARGE)) -> Searches:
     """The rule at each N beside both algorithms; other centres, and no coupling, at N = 64."""
     searches: dict[Place, Search] = {}
-    centred = change(ALG_1, "centring", "predicted")
+    centred = resized(change(ALG_1, "centring", "predicted"), episodes)
     for N in sizes:
-        run = resized(change(centred, "units", N), episodes)
         if N in LARGE:
-            smaller = searches[Place("", PREDICTED, FROM)]
-            seeds = Seeds(CHOOSE[:3], judges(N, size))
+            smaller, seeds = searches[Place("", PREDICTED, FROM)], Seeds(CHOOSE[:3], judges(N, size))
             first = functools.partial(_moved, smaller, N)
             searches[Place("", PREDICTED, N)] = Search(first, seeds, (), MEASURES, MOST, (smaller,), one=True)
         else:
-            searches[Place("", PREDICTED, N)] = one_setting(run, size, N)
+            searches[Place("", PREDICTED, N)] = one_setting(change(centred, "units", N), size, N)
         for label in (PRINTED, ALGORITHM_2):
             rivals = {by: resized(run, episodes) for by, run in known(label, N).items()}
             seeds = size.fewer if N in LARGE else size.seeds  # those that judged them there
             searches[Place("", label, N)] = Search(lambda _: (), seeds, (), MEASURES, given=rivals)
-    if 64 in sizes:
-        run = resized(ALG_1, episodes)
-        controls = {HALF: ("half", 0.25), DRIVE: ("drive", 0.25), UNCOUPLED: ("predicted", 0.0)}
-        controls["as printed, searched alike"] = ("reward", 0.25)
-        for label, (centring, c) in controls.items():
-            control = change(change(run, "centring", centring), "coupling", c)
-            search = one_setting(control, size, 64)
-            few = search.seeds._replace(judge=search.seeds.judge[:MANY])
-            searches[Place("", label, 64)] = Search(search.grid, few, search.steps, MEASURES, one=True)
+    return searches | (_controls(resized(ALG_1, episodes), size) if 64 in sizes else {})
+
+
+def _controls(run: Run, size: Size) -> dict[Place, Search]:
+    centres = {HALF: ("half", 0.25), DRIVE: ("drive", 0.25), UNCOUPLED: ("predicted", 0.0)}
+    searches = {}
+    for label, (centring, c) in {**centres, "as printed, searched alike": ("reward", 0.25)}.items():
+        search = one_setting(change(change(run, "centring", centring), "coupling", c), size, 64)
+        few = search.seeds._replace(judge=search.seeds.judge[:MANY])
+        searches[Place("", label, 64)] = dataclasses.replace(search, seeds=few)
     return searches
 
 
