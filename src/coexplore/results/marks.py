@@ -19,6 +19,7 @@ from coexplore.stats.modes import bimodal
 
 STRETCH = 0.05  # how near to the greatest reward the stretched scale can tell lines apart
 MANY = 6  # lines from which on the scale is stretched
+MOST_LEVEL = 9  # places of a sweep whose names fit side by side
 NOTE = {"ha": "center", "va": "bottom", "size": 7, "rotation": 90, "zorder": 4,
         "bbox": {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}}  # fmt: skip
 
@@ -141,7 +142,7 @@ def sweep(axes: Any, places: Places, lines: Sequence[Line], label: str, named: b
         # Evenly apart, for the small values are where things happen, and beside one another.
         at = [ticks.index(x) + _aside(i, len(lines)) for x in found]
         axes.errorbar(at, [place.mean for place in found.values()], _reach(found), capsize=2, **_stroke(line))
-    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks], rotation=45 if len(ticks) > MOST_LEVEL else 0)
     axes.set_xlabel(label)
     if named:
         name_ends(axes, lines)
