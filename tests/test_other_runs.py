@@ -44,11 +44,14 @@ def test_the_report_shows_every_run_and_an_energy_where_there_is_one(store):
     assert (len(results), problems) == (4, [])
     made = report(results, str(store))
     data = json.loads(re.search(r'id="data">(.*?)</script>', html.page(made).html)[1])  # NaN would not be JSON
-    rows = {row["label"]: row for row in data["settings"]}
+    rows = data["settings"]
     assert len(rows) == 4
-    assert rows["Algorithm 1 · boltzmann task=CartPole-v1 units=6-5 episodes=100 batch=1"]["last"][0] > 400
-    assert {row["last"][0] < -200 for row in rows.values() if row["rule"] == "reinforce"} == {True}
-    energies = {one["flags"]["task"] + one["flags"]["units"]: one["energy"] for one in data["inside"]}
+    (balance,) = (row for row in rows if row["words"]["task"] == "CartPole-v1")
+    assert (balance["words"]["units"], balance["rule"]) == ("6-5", "boltzmann")
+    assert balance["last"][0] > 400
+    assert {row["last"][0] < -200 for row in rows if row["rule"] == "reinforce"} == {True}
+    inside = [(rows[one["setting"]]["words"], one["energy"]) for one in data["inside"]]
+    energies = {words["task"] + words["units"]: energy for words, energy in inside}
     assert {name for name, found in energies.items() if found} == {"multiplexer4-3", "multiplexer4"}
     assert set(energies) == {"multiplexer4-3", "multiplexer4", "CartPole-v16-5"}
 
@@ -56,7 +59,7 @@ def test_the_report_shows_every_run_and_an_energy_where_there_is_one(store):
 def test_the_page_opens_on_such_runs(browser, store, tmp_path):
     (tmp_path / "page.html").write_text(html.page(report(read(store)[0], str(store))).html)
     offline(browser)
-    browser.get((tmp_path / "page.html").as_uri())
+    browser.get((tmp_path / "page.html").as_uri() + "#inside")
     for i in range(3):
         browser.execute_script(
             """const runs = document.querySelector("#inside select");

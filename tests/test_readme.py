@@ -115,14 +115,24 @@ def test_the_rewards_of_its_table_are_those_of_the_results():
     """The tables that it links to are held to the runs by test_numbers.py."""
     (depth,) = tables((ROOT / "results" / "depth" / "depth-paper.md").read_text())
     paper = {row[0]: row[3].split()[0] for row in cells(depth) if row[1] == "1"}
-    first = (ROOT / "results" / "cuda" / "tuned.md").read_text().partition("## Reward, first quarter")[2]
-    tuned = {row[0]: row[4].split()[0] for row in cells(tables(first)[0])}
+    first, last = (at_64("cuda/tuned.md", quarter) for quarter in ("first", "last"))
+    labels = {**SHORT, "--expected": "unbiased Weight Max, expected"}
     rows = next(cells(table) for table in tables(README) if table.startswith("| rule |"))
-    assert len(rows) == len(BUILT_IN) + 1
+    assert len(rows) == len(BUILT_IN) + 2
     for name, _, _, *said in rows:
-        rule = re.search(r"`([\w-]+)`", name)[1]
-        label = "unbiased Weight Max, expected" if rule == "--expected" else SHORT[rule]
-        assert said == [paper.get(rule, "–"), tuned[label]]
+        rule = re.search(r"`([\w-]+)", name)[1]
+        if rule == "--centring":
+            (plain,) = tables((ROOT / "results" / "questions" / "one-rule-paper.md").read_text())
+            usual = next(row[2].split()[0] for row in cells(plain) if row[0] == "predicted")
+            assert said == [usual, *(at_64("questions/one-rule.md", each)["predicted"] for each in ("first", "last"))]
+        else:
+            assert said == [paper.get(rule, "–"), first[labels[rule]], last[labels[rule]]]
+
+
+def at_64(file, quarter):
+    """Rewards with 64 units, of a table on tuned rules."""
+    text = (ROOT / "results" / file).read_text().partition(f"## Reward, {quarter} quarter")[2]
+    return {row[0]: row[4].split()[0] for row in cells(tables(text)[0])}
 
 
 def test_where_a_package_is_shown_no_link_leads_nowhere():

@@ -13,11 +13,12 @@ WORDS = {"first": "first quarter", "last": "last quarter", "reward": "all episod
 
 
 def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["paper"].episodes) -> str:
-    """A row for each line and place, a column for each window; how many of the runs froze."""
-    evidence = Evidence(results, figure.length(episodes))
-    columns = [figure.axis.partition(",")[0], "seeds", *(WORDS[name] for name in figure.windows), "frozen"]
+    """A row for each line and place, a column for each window (curves have all, and no places); how many runs froze."""
+    evidence, windows = Evidence(results, figure.length(episodes)), figure.windows or tuple(WORDS)
+    axis = [figure.axis.partition(",")[0]] if figure.windows else []
+    columns = [*axis, "seeds", *(WORDS[name] for name in windows), "frozen"]
     rows = [
-        [label, str(x), str(len(same)), *_levels(same, figure.windows), _frozen(same)]
+        [label, *([str(x)] if axis else []), str(len(same)), *_levels(same, windows), _frozen(same)]
         for label, places in found(figure, evidence)[0].items()
         for x, (_, same) in places.items()
     ]

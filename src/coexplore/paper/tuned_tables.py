@@ -14,6 +14,7 @@ from coexplore.paper.tuning import Place, Tuning
 from coexplore.results.choosing import ranked
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import Boltzmann, Recurrent
+from coexplore.rules.centring import ESTIMATED
 from coexplore.run import Run
 from coexplore.settings import schedule
 from coexplore.stats.estimates import Estimate, summary, window
@@ -32,6 +33,8 @@ def table(tuning: Tuning, contest: Comparison) -> str:
             sections += [f"## Reward, {WORDS[by]}{title}", "", "Mean and 95 % interval over the judging seeds.", ""]
             sections += [_matrix(contest, panel, functools.partial(_judged, contest, by)), ""]
         sections += [f"## What was chosen{title}", "", _choices(tuning, contest, panel), ""]
+        if tuning.question:  # which has answers of its own
+            continue
         sections += _best_of_k(contest, panel, title)
         if all(len(each.chosen[tuning.measures[0]].hidden) == 1 for each in contest.found.values()):
             sections += _budgets(contest, panel, title)
@@ -41,7 +44,8 @@ def table(tuning: Tuning, contest: Comparison) -> str:
 def _seeds(contest: Comparison) -> str:
     seeds = next(iter(contest.searches.values())).seeds
     more = f", the {seeds.finalists} best on {len(seeds.more)} more" if seeds.more else ""
-    told = f"Chosen on {len(seeds.choose)} seeds{more}, judged on {len(seeds.judge)} others"
+    judges = counted([len(each.seeds.judge) for each in contest.searches.values()])
+    told = f"Chosen on {len(seeds.choose)} seeds{more}, judged on {judges} others"
     return f"{told}; {contest.episodes:,} episodes. Nothing is at the paper's settings here unless that was best."
 
 
@@ -65,12 +69,14 @@ def _choices(tuning: Tuning, contest: Comparison, panel: str) -> str:
     for place, found in contest.found.items():
         if place.panel == panel:
             judged = {r.run: r for by in tuning.measures for r in found.judged[by]}.values()
-            best = [described(found.chosen[by]) + _edge(found.chosen[by], found.tried) for by in tuning.measures]
+            edge = (lambda run, tried: "") if tuning.question else _edge
+            best = [described(run) + edge(run, found.tried) for run in (found.chosen[by] for by in tuning.measures)]
             frozen = f"{sum(result.frozen for result in judged)} of {len(judged)}"
             rows.append([place.label, str(place.at), str(len(found.tried)), *best, frozen])
     axis = tuning.axis.partition(",")[0]
     heads = ["", axis, "tried", *(WORDS[by] for by in tuning.measures), "frozen"]
-    return f"{markdown(heads, rows)}\n\n\\* a rate next to it was not tried."
+    told = "" if tuning.question else "\n\n\\* a rate next to it was not tried."
+    return markdown(heads, rows) + told
 
 
 def _edge(run: Run, tried: Iterable[Run]) -> str:
@@ -85,7 +91,10 @@ def described(run: Run) -> str:
         c = schedule(rule.coupling)
         words.append(f"c = {c.start:g}" if c.start == c.stop else f"c = {c.start:g} to {c.stop:g}")
         words.append(f"λ = {rule.trace_decay:g}" if isinstance(rule, Recurrent) else f"T = {rule.steps}")
-    words += [] if rule.centring == type(rule).usual().centring else [rule.centring]
+    words += [rule.centring] if rule.centring in ESTIMATED else []
+    if isinstance(rule, Boltzmann) and rule.pair_strength != 0.0:
+        rho = schedule(rule.pair_strength)
+        words.append(f"ρ = {rho.start:g}" if rho.start == rho.stop else f"ρ = {rho.start:g} to {rho.stop:g}")
     words += [] if rate.critic is None else [f"critic {rate.critic:g}"]
     words += ["signed"] * (run.signals == "signed") + ["fan-in"] * (run.rate_scaling == "fan-in")
     return ", ".join(words)

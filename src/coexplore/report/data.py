@@ -30,10 +30,8 @@ STUDENT_STEPS = 400
 
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
     kept = unmixed(results)
-    whole, unsound = _sorted_out(kept)
-    measured, unread = _measured(store)
-    judged = episodes or usual_length(whole)
-    settings = Settings(whole)
+    (whole, unsound), (measured, unread) = _sorted_out(kept), _measured(store)
+    judged, settings = episodes or usual_length(whole), Settings(whole)
     drawn = figures(whole, settings, judged)
     told = [text(line) for line in (*problems, *unsound, *unread)]
     here = {"store": text(store), "problems": told, "judged": judged, "left_out": len(results) - len(kept)}

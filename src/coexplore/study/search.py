@@ -7,14 +7,15 @@ tells what was chosen and how.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from coexplore.results.choosing import ranked
 from coexplore.run import Result, Run
 from coexplore.study.studies import Study
 
 Step = Callable[[Run], Iterable[Run]]  # from the best setting so far to others worth a try
+T = TypeVar("T")
 FEW = 0.1  # of a stage: where no more than that is missing in a pack or a store, it was lost and not just not trained
 
 
@@ -82,6 +83,15 @@ class Search:
     most: int = 10_000
     after: tuple["Search", ...] = ()  # those that the grid depends on
     one: bool = False  # whether one setting, the best by the first measure, is judged by all of them
+    given: Mapping[str, Run] | None = None  # what was chosen elsewhere, by each measure: it is only judged here
+
+    @property
+    def chosen_by(self) -> tuple[str, ...]:
+        return self.by[:1] if self.one else self.by
+
+    def for_all(self, found: dict[str, T]) -> dict[str, T]:
+        """What was found by those measures, for all of them."""
+        return dict.fromkeys(self.by, found[self.by[0]]) if self.one else found
 
 
 class Outcome(NamedTuple):
@@ -95,26 +105,30 @@ class Outcome(NamedTuple):
 def outcome(search: Search, trials: Trials) -> Outcome:
     """Of a search whose runs are all trained; Untrained if they are not, LookupError if none of them lasted."""
     choose, judge, more, count = search.seeds
+    if search.given:
+        return _given(search.given, judge, trials)
     grid = list(dict.fromkeys(search.grid(trials)))[: search.most]
     tried = dict.fromkeys(grid)
     alive = trials.need(grid, choose)
-    chosen_by = search.by[:1] if search.one else search.by
     for step in search.steps:
-        best = dict.fromkeys(run for by in chosen_by for run in ranked(alive, alive, by)[:1])
+        best = dict.fromkeys(run for by in search.chosen_by for run in ranked(alive, alive, by)[:1])
         new = dict.fromkeys(run for start in best for run in step(start) if run not in tried)
         added = list(new)[: search.most - len(tried)]
         tried |= dict.fromkeys(added)
         alive |= trials.need(added, choose)
     if not alive:
         raise LookupError(f"none of {len(tried)} settings could be trained")
-    finalists = {by: ranked(alive, alive, by)[:count] for by in chosen_by}
+    finalists = {by: ranked(alive, alive, by)[:count] for by in search.chosen_by}
     every = list(dict.fromkeys(run for some in finalists.values() for run in some))
     last = trials.need(every, [*choose, *more])
     chosen = {by: (ranked((run for run in some if run in last), last, by) or some)[0] for by, some in finalists.items()}
-    if search.one:
-        finalists = dict.fromkeys(search.by, finalists[search.by[0]])
-        chosen = dict.fromkeys(search.by, chosen[search.by[0]])
+    finalists, chosen = search.for_all(finalists), search.for_all(chosen)
     return Outcome(grid, list(tried), finalists, chosen, _judged(chosen, judge, trials))
+
+
+def _given(chosen: Mapping[str, Run], judge: Sequence[int], trials: Trials) -> Outcome:
+    every, alone = list(dict.fromkeys(chosen.values())), {by: [run] for by, run in chosen.items()}
+    return Outcome(every, every, alone, dict(chosen), _judged(dict(chosen), judge, trials))
 
 
 def _judged(chosen: dict[str, Run], seeds: Sequence[int], trials: Trials) -> dict[str, list[Result]]:

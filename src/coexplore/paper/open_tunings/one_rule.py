@@ -7,11 +7,13 @@ every control with one grid, at a quarter of the length: further chains, and the
 Algorithm 2, are trained by xla alone.
 """
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
 
 from coexplore.paper.defaults import ALG_1, ALG_2, INDEPENDENT
 from coexplore.paper.figure import resized
+from coexplore.paper.open_tunings.at_their_best import ALGORITHM_2, PRINTED, known
 from coexplore.paper.spaces import Rate, at_rate, coupled, rate_of
 from coexplore.paper.tuning import Place, Searches, Size, Tuning
 from coexplore.results.choosing import MEASURES
@@ -19,8 +21,7 @@ from coexplore.run import Run, change, grid
 from coexplore.settings import Linear
 from coexplore.study.search import Search, Seeds, Trials, outcome
 
-PREDICTED, PRINTED, HALF, DRIVE = "predicted", "Algorithm 1", "½", "its drive"
-UNCOUPLED, ALGORITHM_2 = "predicted, c = 0", "Algorithm 2"
+PREDICTED, HALF, DRIVE, UNCOUPLED = "predicted", "½", "its drive", "predicted, c = 0"
 SMALL, LARGE, FROM = (8, 16, 32, 64, 96, 128), (256, 512), 128
 STARTS = (0.002, 0.005, 0.008, 0.012, 0.02, 0.05)
 FINE = (0.001, 0.002, 0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12)
@@ -30,95 +31,6 @@ PAIRS, STEPS, CRITICS, SIGNALS = (0.0, 0.5, Linear(0.0, 1.0)), (25, 51), (None, 
 CHOOSE, MORE, FIRST_JUDGE = range(4000, 4005), range(4005, 4015), 4100
 JUDGES = {64: 1000, 256: 100, 512: 40}  # seeds that judge; elsewhere MANY: an interval above −0.03 takes so many
 MANY, MOST = 250, 16
-
-# What `tuned` (up to 128 units) and `scaling` (four bits) chose by the first quarter, by the last and by all episodes.
-KNOWN: dict[str, dict[int, tuple[tuple[object, int, float, str, Rate], ...]]] = {
-    PRINTED: {
-        8: (
-            (0.75, 10, 0.0, "signed", Rate(0.05, True, 0.002)),
-            (Linear(0.4, 0.1), 10, 0.0, "binary", Rate(0.05, False, 0.002)),
-        ),
-        16: (
-            (Linear(0.4, 0.1), 10, 0.0, "binary", Rate(0.05, True, 0.002)),
-            (Linear(0.4, 0.1), 10, 0.0, "signed", Rate(0.02, True, 0.002)),
-        ),
-        32: (
-            (0.25, 10, 0.0, "binary", Rate(0.1, True, 0.002)),
-            (0.1, 10, 0.0, "binary", Rate(0.1, True, 0.002)),
-            (Linear(0.4, 0.1), 10, 0.0, "binary", Rate(0.01, True, 0.002)),
-        ),
-        64: (
-            (0.25, 25, 0.0, "binary", Rate(0.01)),
-            (0.25, 10, 0.0, "signed", Rate(0.01, True, 0.002)),
-            (Linear(0.4, 0.1), 10, 0.0, "signed", Rate(0.01, False, 0.002)),
-        ),
-        96: (
-            (0.25, 25, 0.0, "signed", Rate(0.01, True)),
-            (0.1, 25, 0.0, "binary", Rate(0.01, True, 0.002)),
-            (Linear(0.75, 0.1), 25, 0.0, "signed", Rate(0.001)),
-        ),
-        128: (
-            (0.25, 25, 0.0, "signed", Rate(0.01, True)),
-            (Linear(0.4, 0.1), 25, 0.0, "signed", Rate(0.005, True)),
-            (Linear(0.75, 0.1), 25, 0.0, "signed", Rate(0.001)),
-        ),
-        256: (
-            (0.1, 25, 0.0, "signed", Rate(0.01, True)),
-            (Linear(0.4, 0.1), 25, 0.0, "signed", Rate(0.001, True)),
-        ),
-        512: (
-            (0.1, 25, 0.0, "signed", Rate(0.005, True)),
-            (0.1, 25, 0.0, "signed", Rate(0.002, True)),
-        ),
-    },
-    ALGORITHM_2: {
-        8: (
-            (0.75, 2, 0.0, "binary", Rate(0.02, True, 0.002)),
-            (1.0, 2, 0.5, "binary", Rate(0.01, False, 0.002)),
-            (2.0, 2, 0.5, "binary", Rate(0.005)),
-        ),
-        16: (
-            (0.5, 2, 0.5, "signed", Rate(0.02, False, 0.002)),
-            (0.75, 2, 0.5, "signed", Rate(0.01, True)),
-            (0.75, 2, 0.5, "signed", Rate(0.005, False, 0.002)),
-        ),
-        32: (
-            (0.25, 2, 0.25, "signed", Rate(0.02, True)),
-            (0.4, 2, 0.5, "signed", Rate(0.01)),
-            (0.4, 2, 0.5, "binary", Rate(0.005)),
-        ),
-        64: (
-            (0.25, 2, 0.25, "signed", Rate(0.01, False, 0.002)),
-            (0.25, 2, 0.5, "signed", Rate(0.01)),
-            (0.25, 2, 0.5, "signed", Rate(0.005)),
-        ),
-        96: (
-            (0.1, 2, 0.0, "signed", Rate(0.02, True)),
-            (0.1, 2, 0.0, "signed", Rate(0.01)),
-            (0.05, 2, 0.0, "signed", Rate(0.01)),
-        ),
-        128: (
-            (0.1, 2, 0.25, "signed", Rate(0.01, False, 0.002)),
-            (0.1, 2, 0.0, "signed", Rate(0.01, True)),
-            (0.05, 2, 0.0, "signed", Rate(0.01, False, 0.002)),
-        ),
-        256: (
-            (0.05, 2, 0.0, "signed", Rate(0.01, False, 0.002)),
-            (0.05, 2, 0.25, "signed", Rate(0.005, False, 0.002)),
-        ),
-        512: ((0.05, 2, 0.0, "signed", Rate(0.005, False, 0.002)),),
-    },
-}
-
-
-def known(label: str, N: int) -> list[Run]:
-    """The settings at which the rule was found to be at its best."""
-    found = []
-    for c, T, decay, signals, rate in KNOWN[label][N]:
-        axes = {"coupling": [c], "steps": [T], "signals": [signals], "units": [N]}
-        axes |= {"trace_decay": [decay]} if label == ALGORITHM_2 else {}
-        found.append(at_rate(grid(ALG_2 if label == ALGORITHM_2 else ALG_1, **axes)[0], rate))
-    return found
 
 
 def falling(runs: Iterable[Run], starts: Sequence[float]) -> list[Run]:
@@ -171,29 +83,28 @@ def _moved(smaller: Search, N: int, trials: Trials) -> list[Run]:
 def one_rule_places(episodes: int, size: Size, sizes: Sequence[int] = (*SMALL, *LARGE)) -> Searches:
     """The rule at each N beside both algorithms; other centres, and no coupling, at N = 64."""
     searches: dict[Place, Search] = {}
-    centred = change(ALG_1, "centring", "predicted")
+    centred = resized(change(ALG_1, "centring", "predicted"), episodes)
     for N in sizes:
-        run = resized(change(centred, "units", N), episodes)
         if N in LARGE:
-            smaller = searches[Place("", PREDICTED, FROM)]
-            seeds = Seeds(CHOOSE[:3], judges(N, size))
+            smaller, seeds = searches[Place("", PREDICTED, FROM)], Seeds(CHOOSE[:3], judges(N, size))
             first = functools.partial(_moved, smaller, N)
             searches[Place("", PREDICTED, N)] = Search(first, seeds, (), MEASURES, MOST, (smaller,), one=True)
         else:
-            searches[Place("", PREDICTED, N)] = one_setting(run, size, N)
+            searches[Place("", PREDICTED, N)] = one_setting(change(centred, "units", N), size, N)
         for label in (PRINTED, ALGORITHM_2):
-            rivals = [resized(each, episodes) for each in known(label, N)]
-            seeds = Seeds(CHOOSE[:2] if N in LARGE else CHOOSE, judges(N, size)[:MANY])
-            searches[Place("", label, N)] = Search(functools.partial(_given, rivals), seeds, (), MEASURES)
-    if 64 in sizes:
-        run = resized(ALG_1, episodes)
-        controls = {HALF: ("half", 0.25), DRIVE: ("drive", 0.25), UNCOUPLED: ("predicted", 0.0)}
-        controls["as printed, searched alike"] = ("reward", 0.25)
-        for label, (centring, c) in controls.items():
-            control = change(change(run, "centring", centring), "coupling", c)
-            search = one_setting(control, size, 64)
-            few = search.seeds._replace(judge=search.seeds.judge[:MANY])
-            searches[Place("", label, 64)] = Search(search.grid, few, search.steps, MEASURES, one=True)
+            rivals = {by: resized(run, episodes) for by, run in known(label, N).items()}
+            seeds = size.fewer if N in LARGE else size.seeds  # those that judged them there
+            searches[Place("", label, N)] = Search(lambda _: (), seeds, (), MEASURES, given=rivals)
+    return searches | (_controls(resized(ALG_1, episodes), size) if 64 in sizes else {})
+
+
+def _controls(run: Run, size: Size) -> dict[Place, Search]:
+    centres = {HALF: ("half", 0.25), DRIVE: ("drive", 0.25), UNCOUPLED: ("predicted", 0.0)}
+    searches = {}
+    for label, (centring, c) in {**centres, "as printed, searched alike": ("reward", 0.25)}.items():
+        search = one_setting(change(change(run, "centring", centring), "coupling", c), size, 64)
+        few = search.seeds._replace(judge=search.seeds.judge[:MANY])
+        searches[Place("", label, 64)] = dataclasses.replace(search, seeds=few)
     return searches
 
 

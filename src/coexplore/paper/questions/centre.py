@@ -11,7 +11,8 @@ Nothing was known of other N, of further chains, of c = 0, nor of the prediction
 
 from coexplore.paper.evidence import Evidence, NotRun
 from coexplore.paper.measures import Measure, first, last, reward
-from coexplore.paper.open_tunings.one_rule import ALGORITHM_2, HALF, PREDICTED, PRINTED, UNCOUPLED
+from coexplore.paper.open_tunings.at_their_best import ALGORITHM_2, PRINTED
+from coexplore.paper.open_tunings.one_rule import HALF, PREDICTED, UNCOUPLED
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.verdict import MARGIN, Part, above, claim, similar
 from coexplore.stats.estimates import Estimate, level
