@@ -33,14 +33,10 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
     (whole, unsound), (measured, unread) = _sorted_out(kept), _measured(store)
     judged, settings = episodes or usual_length(whole), Settings(whole)
     drawn = figures(whole, settings, judged)
+    told = [text(line) for line in (*problems, *unsound, *unread)]
+    here = {"store": text(store), "problems": told, "judged": judged, "left_out": len(results) - len(kept)}
     return {
-        "about": {
-            **about(whole),
-            "store": text(store),
-            "problems": [text(line) for line in (*problems, *unsound, *unread)],
-            "judged": judged,
-            "left_out": len(results) - len(kept),
-        },
+        "about": {**about(whole), **here},
         "claims": claims(verdicts(whole, judged, measured), judged),
         "settings": settings.rows,
         "of_rules": list(map(dashed, settings.rules)),
