@@ -6,7 +6,7 @@ machine or a recurrent layer. Ours: Weight Maximization's rewards to a layer's u
 The criteria were written before the runs (chosen on seeds 1000 - 1002, judged on seeds from 2100 on), but knowing three
 things: `depth` on other seeds (all episodes, L = 2, 3, 4: Algorithm 1 with T = 25 .79 .68 .62, Algorithm 2 .33 .29
 .29); that the noise of such a reward grows with the width (tests/test_layer_reward.py), by which it should hurt at 64
-units; and one seed of 96,000 episodes at two layers of 32 units, where at each of two rates it did.
+units; and one seed of 96,000 episodes at two layers of 32 units, at two rates, where in most cases it did.
 """
 
 from collections.abc import Callable
