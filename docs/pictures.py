@@ -81,6 +81,11 @@ def cuda():
     tuned("cuda", "depth", "depth")
 
 
+def questions():
+    figures("questions", "odd-even", "coupling-steps", "one-rule-paper")
+    tuned("questions", "one-rule", "one-rule")
+
+
 def make_smaller(path):
     """Six bits of each colour will do: it is smaller, and no eye sees the difference."""
     with Image.open(path) as picture:
@@ -92,7 +97,7 @@ FOLDERS = {
     "cpu": lambda: figures("cpu", "paper"),
     "cuda": cuda,
     "depth": lambda: figures("depth", "depth"),
-    "questions": lambda: figures("questions", "odd-even"),
+    "questions": questions,
     "freezing": lambda: freezing.draw(packed("freezing/freezing"), RESULTS / "freezing" / "freezing.png"),
     "control": lambda: beyond("control", control),
     "supervised": lambda: beyond("supervised", supervised),
