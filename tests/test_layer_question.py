@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pytest
 
 from coexplore import Result
 from coexplore.cli.list import list_command
@@ -76,6 +77,7 @@ def test_each_answer_can_be_yes_and_no():
     assert mixed == dict(zip(ids, ["fails", "holds", "fails", "fails", "fails"], strict=True))
 
 
+@pytest.mark.learning
 def test_all_of_it_is_searched_drawn_and_judged_small(monkeypatch, tmp_path, capsys):
     size = Size((0.005,), (0.005,), (0.25,), 0, Seeds([1000], [1005]), Seeds([1000], [1005, 1006]))
     small = dataclasses.replace(TUNING, places=lambda episodes, _: layer_places(episodes, size, (2,), 3), part=2)

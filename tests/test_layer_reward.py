@@ -95,6 +95,7 @@ def test_to_first_order_in_the_weights_above_the_first_layers_update_is_twice_th
     assert max(gaps) < 2e-3 if exact_ else np.median(gaps) > 0.05
 
 
+@pytest.mark.learning
 @pytest.mark.usefixtures("doubles")
 def test_with_larger_weights_above_it_is_biased_and_loses_what_it_gained_in_noise():
     """Medians of 8 random networks of 2-2-2 units, V exact: cosine of the expected update of W_rec to the exact
@@ -144,6 +145,7 @@ def noise_at(N, kind, signals, batch=2048):
     return float((mine.delta**2).mean())
 
 
+@pytest.mark.learning
 def test_the_noise_of_a_layers_reward_grows_with_its_width():
     """To first order its signal is twice that of δ, so that it pays while E[(R/δ)²] is below 4."""
     kinds = [Recurrent(layer_reward="last"), Recurrent(layer_reward="path"), Boltzmann(layer_reward="path")]
@@ -187,6 +189,7 @@ def learned(kind, hidden, seed=0):
     return network.learn(net, Params(params.layers, None), x, activities, r).layers
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("kind", [Boltzmann(steps=2), Recurrent()], ids=lambda rule: rule.name)
 def test_one_layer_and_the_last_of_several_learn_from_delta_as_ever(kind):
     for hidden in ((4,), (4, 3, 2)):

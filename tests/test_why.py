@@ -71,7 +71,10 @@ def exactly(run, params, names, right=False):
     return {"snr": g @ g / (g2.sum() - g @ g), "cosine": cosine, "share": a @ a / len(a), "gain": a @ slope}
 
 
-@pytest.mark.parametrize("name", RULES)
+SLOW = ("alone", "weight-max", "expected")
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.learning] * (x in SLOW)) for x in RULES])
 def test_what_is_measured_is_what_enumeration_gives(name):
     """Within four standard errors, and these are at most an eighth of the number, or of a cosine of ½."""
     run, params = small(RULES[name])
