@@ -41,7 +41,7 @@ struct Trained {
 
 static Numbers numbers_for(int64_t updates) {
   const Linear rate{0.005, 0.001};
-  return {{0.5, 0.1}, {1, 0.5}, rate, rate, rate, 0.25, 0.5, updates};
+  return {{0.5, 0.1}, {1, 0.5}, {0.2, 1}, rate, rate, rate, 0.25, 0.5, 2, updates};
 }
 
 static void exercise(const Shape& z) {
@@ -63,6 +63,8 @@ static void exercise(const Shape& z) {
   check(moved, "nothing was learned", z);
   for (int row = 0; row * z.NP() < z.b_out(); row++)  // W, b, W_rec and W_out follow one another
     for (int n = z.N; n < z.NP(); n++) check(whole.params[row * z.NP() + n] == 0, "padding has moved", z);
+  for (int row = 0; z.U() + row * z.NP() < z.end(); row++)  // U and u
+    for (int n = z.N; n < z.NP(); n++) check(whole.params[z.U() + row * z.NP() + n] == 0, "padding has moved", z);
 
   const size_t H = (size_t)(z.chain() ? z.T + 1 : 1) * z.B * z.N;
   std::vector<float> s((size_t)z.B * z.D()), u(H), h(H), u_a(z.B), a(z.B);
@@ -77,7 +79,7 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     const int64_t updates = std::atoll(argv[1]);
     const Rule rule = argc > 2 ? (Rule)std::atoi(argv[2]) : Rule::boltzmann;
-    const Shape z{rule, Critic::relu, 64, rule == Rule::recurrent ? 2 : 25, 16, 64, 4, true, true, true, rule != Rule::boltzmann, false, false};
+    const Shape z{rule, Critic::relu, 64, rule == Rule::recurrent ? 2 : 25, 16, 64, 4, true, true, true, rule != Rule::boltzmann, false, false, Centre::none, false};
     Trained x(z, updates);
     x.go(z, numbers_for(updates), 0, updates);
     std::printf("mean reward %.3f\n", x.reward / (double)updates);
@@ -89,8 +91,9 @@ int main(int argc, char** argv) {
       for (int bits : {1, 4, 6}) {
         const int B = N == 7 ? 1 : (N == 33 ? 64 : 5), T = N == 8 ? 6 : 2;
         const Critic critic = N % 3 == 0 ? Critic::none : (N % 2 ? Critic::tanh : Critic::relu);
-        exercise({(Rule)rule, critic, N, T, B, N == 100 ? 9 : 64, bits, N != 7, N != 8, true, N != 33, bits > 1, bits == 4});
-        shapes++;
+        for (int centre = 0; centre < ((Rule)rule == Rule::boltzmann ? 4 : 1); centre++, shapes++)
+          exercise({(Rule)rule, critic, N, T, B, N == 100 ? 9 : 64, bits, N != 7, N != 8, true, N != 33, bits > 1, bits == 4,
+                    (Centre)centre, N == 33});
       }
   std::printf("%d shapes, %d failures\n", shapes, failures);
   return failures ? 1 : 0;
