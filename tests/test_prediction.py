@@ -2,6 +2,7 @@
 of Q1."""
 
 import dataclasses
+import re
 import runpy
 from pathlib import Path
 
@@ -301,6 +302,12 @@ def mean(contest, N, label, by, measure):
 
 @pytest.mark.learning
 def test_the_table_of_predictions_is_that_of_the_page(capsys):
-    runpy.run_path(str(ROOT / "docs" / "prediction.py"))["main"]()
-    shown = capsys.readouterr().out.partition("\nnoise")[0].strip()
-    assert shown in (ROOT / "docs" / "open-questions.md").read_text()
+    """The course of a run depends on low bits, and those on the processor: within 0.05, as its seeds differ."""
+    with jax.enable_x64(False):
+        runpy.run_path(str(ROOT / "docs" / "prediction.py"))["main"]()
+    page = (ROOT / "docs" / "open-questions.md").read_text()
+    found = dict(re.findall(r"^\| (.+) \| (0\.\d{3}) \|$", capsys.readouterr().out, re.M))
+    assert len(found) == 4
+    for name, number in found.items():
+        told = re.search(rf"^\| {re.escape(name)} \| (0\.\d{{3}}) \|$", page, re.M)[1]
+        assert float(number) == pytest.approx(float(told), abs=0.05)
