@@ -42,7 +42,6 @@ from coexplore.units import drive
 
 BLOCKS, PATHS = 16, 8  # paths of one state, that each is compared with
 BATCHES, EPISODES = 1024, 16_384  # of a block: of g, of ∇
-LONG, FEWER = 8, 128  # chains of so many draws are slow, and g has more signal: so many batches will do
 AT_ONCE = 2**23  # numbers drawn in one go, about
 EPSILON = 1e-8  # Adam's
 RIGHT = "right_critic"
@@ -87,10 +86,9 @@ def _parts(own: Sequence[tuple[Any, Any]], slopes: Sequence[Any]) -> dict[str, A
 
 
 def own_block(
-    run: Run, params: Params, key: Key[Array, ""], batches: int | None = None, right: bool = False
+    run: Run, params: Params, key: Key[Array, ""], batches: int = BATCHES, right: bool = False
 ) -> tuple[Any, Any]:
     """Mean g and mean g² over batches; with a critic that is right, if wanted."""
-    batches = batches or (FEWER if run.rules[0].law.passes >= LONG else BATCHES)
     keys = jax.random.split(key, batches)
     together = max(1, min(batches, AT_ONCE // (run.batch * _drawn(run) + run.hidden[0] ** 2)))
     while batches % together:

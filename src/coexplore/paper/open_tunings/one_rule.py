@@ -27,8 +27,8 @@ STARTS = (0.002, 0.005, 0.008, 0.012, 0.02, 0.05)
 FINE = (0.001, 0.002, 0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05, 0.08, 0.12)
 COUPLINGS = (0.25, Linear(0.4, 0.1), Linear(0.75, 0.1))
 MORE_COUPLINGS = (0.05, 0.1, *COUPLINGS, Linear(0.4, 0.05), Linear(0.5, 0.05))
-PAIRS, STEPS, CRITICS, SIGNALS = (0.0, 0.5, Linear(0.0, 1.0)), (25, 51), (None, 0.002), ("binary", "signed")
-CHOOSE, MORE, FIRST_JUDGE = range(4000, 4005), range(4005, 4015), 4100
+PAIRS, STEPS, CRITICS, SIGNALS = (0.0, 0.5, Linear(0.0, 1.0)), (10, 25, 51), (None, 0.002), ("binary", "signed")
+CHOOSE, MORE, FIRST_JUDGE = range(4000, 4005), range(4005, 4015), 6000
 JUDGES = {64: 1000, 256: 100, 512: 40}  # seeds that judge; elsewhere MANY: an interval above −0.03 takes so many
 MANY, MOST = 250, 16
 
