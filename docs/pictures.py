@@ -12,9 +12,11 @@ from PIL import Image
 
 from coexplore.beyond import control, coordination, coordination_tables, supervised
 from coexplore.beyond.pictures import draw as draw_beyond
+from coexplore.paper.checkpoints import read_table
 from coexplore.paper.evidence import Evidence, found
 from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES
+from coexplore.paper.gradient_pictures import draw as draw_gradients
 from coexplore.paper.pictures import draw
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_pictures import draw as draw_tuned
@@ -82,8 +84,12 @@ def cuda():
 
 
 def questions():
-    figures("questions", "odd-even", "coupling-steps", "one-rule-paper")
-    tuned("questions", "one-rule", "one-rule")
+    packs = ("odd-even", "coupling-steps", "one-rule-paper", "one-by-one", "depression", "batches", "why")
+    figures("questions", *packs)
+    for name in ("one-rule", "centres", "layer-rewards"):
+        tuned("questions", name, name)
+    pack = RESULTS / "questions" / "why.safetensors"
+    draw_gradients(read_table(pack), pack.parent, EPISODES)
 
 
 def make_smaller(path):

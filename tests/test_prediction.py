@@ -14,16 +14,13 @@ import pytest
 from test_claims import result
 
 from coexplore import Boltzmann, Run, load
-from coexplore.paper import questions, tuned_tables
+from coexplore.paper import questions
 from coexplore.paper.figure import resized
-from coexplore.paper.figures import FIGURES
 from coexplore.paper.open_tunings.at_their_best import ALGORITHM_2, PRINTED, known
-from coexplore.paper.open_tunings.one_rule import DRIVE, HALF, LARGE, PREDICTED, SMALL, UNCOUPLED
-from coexplore.paper.tables import table
+from coexplore.paper.open_tunings.one_rule import LARGE, SMALL
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_claims import judged
 from coexplore.paper.tunings import TUNINGS
-from coexplore.paper.verdict import table as verdict_table
 from coexplore.rules.centring import Predicting, equipped, expected
 from coexplore.rules.chain import Coupled
 from coexplore.study import Study
@@ -219,7 +216,6 @@ def fit(layer: Coupled, x, mean):
 
 
 @pytest.mark.packs
-@pytest.mark.packs
 @pytest.mark.learning  # of the largest packs
 def test_what_the_rivals_are_given_is_what_was_found_to_be_their_best():
     found = {}
@@ -271,33 +267,6 @@ def invented(runs):
     levels = [int(run.setting.digest[:4], 16) / 2**17 for run in runs]
     results = [result(run, np.full(200, x, np.float32)) for run, x in zip(runs, levels, strict=True)]
     return Study(results, [], [], 0, 0.0, 0.0)
-
-
-@pytest.mark.packs
-def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository():
-    folder, tuning = ROOT / "results" / "questions", TUNINGS["one-rule"]
-    contest = Comparison(
-        tuning.searches(4_000_000), Trials(load(folder / "one-rule.safetensors"), finished=True), 4_000_000
-    )
-    verdicts = judged("one-rule", contest)
-    written = f"{tuned_tables.table(tuning, contest)}\n{verdict_table(verdicts)}".strip()
-    assert written == (folder / "one-rule.md").read_text().strip()
-    page = (ROOT / "docs" / "open-questions.md").read_text().replace("−", "-")
-    for one in verdicts:
-        assert f"{one.effect:.3f} [{one.low:.3f}, {one.high:.3f}]" in page, one.id
-        assert f"{one.id} {one.verdict}" in page
-    columns = ((PREDICTED, "reward", "first"), (PRINTED, "first", "first"), (PREDICTED, "reward", "last"))
-    for N in SMALL:
-        levels = [mean(contest, N, *column) for column in (*columns, (ALGORITHM_2, "last", "last"))]
-        assert f"| {N} | {' | '.join(levels)} |" in page
-    for label in (HALF, DRIVE, UNCOUPLED, "as printed, searched alike"):
-        assert mean(contest, 64, label, "reward", "reward") in page
-    plain = load(folder / "one-rule-paper.safetensors")
-    assert table(FIGURES["one-rule-paper"], plain).strip() == (folder / "one-rule-paper.md").read_text().strip()
-
-
-def mean(contest, N, label, by, measure):
-    return f"{np.mean([getattr(result, measure) for result in contest.judged(label, N, by)]):.3f}"
 
 
 @pytest.mark.learning

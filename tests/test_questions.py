@@ -13,15 +13,13 @@ from scipy.stats import chisquare
 from test_claims import made_up
 from test_proofs import coupled_case
 
-from coexplore import Boltzmann, load
+from coexplore import Boltzmann
 from coexplore.engines import cpu
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.questions import verdicts
 from coexplore.paper.questions.parity import CLAIMS
-from coexplore.paper.tables import table
 from coexplore.paper.verdict import judge
-from coexplore.paper.verdict import table as verdict_table
 from coexplore.rules.boltzmann import Phases
 from coexplore.rules.chain import Coupled, Lazy
 from coexplore.rules.chain import Path as Steps
@@ -193,30 +191,6 @@ def test_what_was_not_trained_is_not_judged():
 def test_the_lazy_chain_is_a_setting_of_its_own():
     assert isinstance(Boltzmann(sampler="lazy").law.chain, Lazy)
     assert Run(rule=Boltzmann(sampler="lazy")).digest != Run(rule=Boltzmann()).digest
-
-
-PACKS = {"odd-even": ("odd-even", "figa1-odd"), "coupling-steps": ("coupling-steps", "coupling-steps-lazy")}
-
-
-@pytest.mark.packs
-@pytest.mark.parametrize("pack", PACKS)
-def test_the_numbers_of_the_page_are_those_of_the_runs_in_this_repository(pack):
-    folder = ROOT / "results" / "questions"
-    results = load(folder / f"{pack}.safetensors")
-    judged = [one for one in verdicts(results) if one.figure in PACKS[pack] and one.verdict != "not run"]
-    page, errata = (
-        (ROOT / name).read_text().replace("−", "-") for name in ("docs/open-questions.md", "docs/errata.md")
-    )
-    for name in PACKS[pack]:
-        mine = [one for one in judged if one.figure == name]
-        written = f"{table(FIGURES[name], results)}\n{verdict_table(mine)}".strip()
-        assert written == (folder / f"{name}.md").read_text().strip()
-    assert len(judged) == (8 if pack == "odd-even" else 3)
-    for one in judged:
-        found = f"{one.effect:.3f} [{one.low:.3f}, {one.high:.3f}]"
-        assert found in page, one.id
-        assert f"({one.id}: {one.verdict}" in page
-        assert found in errata or one.id != "Q4.1"
 
 
 @pytest.mark.packs

@@ -51,6 +51,12 @@ class Figure:
         """How many episodes its runs have where the scale has so many; a length that no scale has is the runs' own."""
         return episodes // self.part if episodes in {scale.episodes for scale in SCALES.values()} else episodes
 
+    def span(self, episodes: int) -> str:
+        """So many episodes in words; where batches differ, the updates that they are in those of the usual size."""
+        runs = self.settings()
+        alike = len({run.batch for run in runs}) == 1
+        return f"{episodes:,} episodes" if alike else f"{episodes // runs[0].task.batch:,} updates"
+
     def settings(self, episodes: int = SCALES["paper"].episodes) -> list[Run]:
         """Each setting once, trained for as long as the figure does at this scale."""
         episodes = self.length(episodes)

@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Network, Params
-from coexplore.rules import Boltzmann, Recurrent, Rule
+from coexplore.rules import Boltzmann, Recurrent
 from coexplore.rules.laws import Law
-from coexplore.run import Run
+from coexplore.run import Run, change
 from coexplore.tasks.base import Task
 from coexplore.units import drive
 
@@ -69,6 +69,7 @@ STATISTICS = ("snr", "cosine", "share", "gain")
 
 def measured(run: Run, params: Params, seed: int = 0) -> dict[str, Any]:
     """The statistics of a run's network for each part of its hidden layer, and its reward."""
+    run = shortened(run)
     own_key, right_key, exact_key = jax.random.split(jax.random.key(seed), 3)
     exact = [exact_block(run, params, key) for key in jax.random.split(exact_key, BLOCKS)]
     slopes, reward = [slope for slope, _ in exact], float(np.mean([earned for _, earned in exact]))
@@ -122,16 +123,16 @@ def exact_block(run: Run, params: Params, key: Key[Array, ""], episodes: int = E
     """An estimate of ∇ that is right on average, and the mean of q."""
     chunk = max(PATHS, min(episodes, AT_ONCE // _drawn(run) // PATHS * PATHS))
     keys = jax.random.split(key, -(-episodes // chunk))
-    law, rule = path_law(run.rules[0]), run.rules[0]
-    slope, reward = _exact(run.network, law, _task(run), chunk // PATHS, params, keys)
+    rule = run.rules[0]
+    slope, reward = _exact(run.network, rule.law, _task(run), chunk // PATHS, params, keys)
     return (paired(slope) if isinstance(rule, Boltzmann) else slope), float(reward)
 
 
-def path_law(rule: Rule) -> Law:
-    """How the layer draws; at c = 0 the end of a chain does not depend on the rest, which would only add noise."""
-    if isinstance(rule, Boltzmann | Recurrent) and rule.coupling == 0:
-        rule = dataclasses.replace(rule, steps=1)
-    return rule.law
+def shortened(run: Run) -> Run:
+    """At c = 0 the end of a chain does not depend on the rest, which would only take time, and add noise to ∇."""
+    rule = run.rules[0]
+    alone = isinstance(rule, Boltzmann | Recurrent) and rule.coupling == 0
+    return change(run, "steps", 1) if alone else run
 
 
 def paired(gradient: Any) -> Any:

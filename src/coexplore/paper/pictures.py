@@ -11,7 +11,7 @@ from coexplore.paper.measures import draws
 from coexplore.results import marks, plots
 from coexplore.run import Result
 
-WINDOWS = {"first": "first {:,} episodes", "last": "last {:,} episodes", "reward": "all episodes"}
+WINDOWS = {"first": "first {}", "last": "last {}", "reward": "all episodes"}
 
 
 def draw(
@@ -25,7 +25,7 @@ def draw(
     page, axes = plots.panels(max(1, len(figure.windows)), wide=figure.kind in ("bars", "map"))
     PAINTERS[figure.kind](figure, axes, drawn)
     for panel, window in zip(axes, figure.windows, strict=False):
-        panel.set_ylabel(f"reward, {WINDOWS[window].format(evidence.episodes // 4)}")
+        panel.set_ylabel(f"reward, {WINDOWS[window].format(figure.span(evidence.episodes // 4))}")
     if figure.kind == "bars" or (len(axes) > 1 and figure.kind != "map"):
         plots.add_shared_legend(page, axes[0], heading(figure))
     else:
@@ -43,7 +43,7 @@ def _caption(figure: Figure, found: Found, missing: int, evidence: Evidence) -> 
     if figure.kind == "bars" and any(marks.Place.of(same, w).apart for same in groups for w in figure.windows):
         text += "; dots: single seeds, where they come out in two kinds"
     if evidence.episodes != SCALES["paper"].episodes:
-        text += f" · {evidence.episodes:,} episodes, not the paper's {SCALES['paper'].episodes:,}"
+        text += f" · {figure.span(evidence.episodes)}, not the paper's {figure.span(SCALES['paper'].episodes)}"
     return text + (f" · {missing} setting{'s' * (missing > 1)} not trained" if missing else "")
 
 

@@ -22,7 +22,7 @@ def table(figure: Figure, results: Iterable[Result], episodes: int = SCALES["pap
         for label, places in found(figure, evidence)[0].items()
         for x, (_, same) in places.items()
     ]
-    title = f"{heading(figure)}: reward at {evidence.episodes:,} episodes, mean and 95 % interval over seeds."
+    title = f"{heading(figure)}: reward at {figure.span(evidence.episodes)}, mean and 95 % interval over seeds."
     return f"{title}\n\n{markdown(['', *columns], rows)}\n"
 
 

@@ -27,7 +27,7 @@ def _draw(tuning: Tuning, contest: Comparison, panel: str, folder: Path) -> list
     page, axes = plots.panels(len(tuning.measures))
     for axis, by in zip(axes, tuning.measures, strict=True):
         marks.levels(axis, _levels(contest, panel, by), lines, contest.sizes(panel), tuning.axis)
-        axis.set_title(f"reward, {WINDOWS[by].format(contest.episodes // 4)}", size=10)
+        axis.set_title(f"reward, {WINDOWS[by].format(f'{contest.episodes // 4:,} episodes')}", size=10)
     title = f"{tuning.title}{f', {panel}' if panel else ''}: settings tuned, not the paper's (ours)"
     plots.add_shared_legend(page, axes[0], title)
     plots.add_caption(page, _caption(contest, panel))

@@ -12,6 +12,7 @@ docs/verdicts.md says why.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -106,7 +107,9 @@ class Part(NamedTuple):
         return 1.0 if self.room >= 0 else self.found.p(self.bound)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.found.effect:+.3f} [{self.found.low:+.3f}, {self.found.high:+.3f}]"
+        found = self.found
+        around = "too few for an interval" if math.isnan(found.low) else f"[{found.low:+.3f}, {found.high:+.3f}]"
+        return f"{self.name}: {found.effect:+.3f} {around}"
 
 
 def above(name: str, found: Estimate, bound: float = 0.0, needs: str = "interval") -> Part:
@@ -166,7 +169,8 @@ def judge(claim: Claim, evidence: Evidence) -> Verdict:
     shown = min(open or _supporting(parts), key=lambda part: part.room)
     needed = _needed(open, evidence.seeds) if word == "undecided" else None
     sentence = _sentence(word, parts, open, shown, needed) + _notes(evidence)
-    numbers = shown.found.effect, shown.found.low, shown.found.high
+    low, high = (None if math.isnan(x) else x for x in shown.found.interval)
+    numbers = shown.found.effect, low, high
     verdict = Verdict(claim.id, claim.text, word, *numbers, evidence.seeds, sentence, claim.figure, claim.criterion)
     named = evidence.named(claim.winners()) if claim.winners else None
     first = evidence.first_seed

@@ -40,7 +40,7 @@ def _layer_grid(run: Run, size: Size) -> list[Run]:
 TUNINGS = (
     Tuning(
         "layer-rewards",
-        "A reward of its own for each layer, two to four hidden layers",
+        "A reward of its own for each layer",
         "L, hidden layers of 64 units",
         layer_places,
         ("reward", "last"),

@@ -149,6 +149,6 @@ def centres_places(episodes: int, size: Size, only: Sequence[str] = tuple(CENTRE
 
 
 TUNINGS = (
-    Tuning("one-rule", "One local rule, first early and late?", "N, hidden units", one_rule_places, question=True),
+    Tuning("one-rule", "One local rule, first early and late", "N, hidden units", one_rule_places, question=True),
     Tuning("centres", "What to centre by", "N, hidden units", centres_places, part=4, question=True),
 )
