@@ -89,7 +89,8 @@ def questions():
     for name in ("one-rule", "centres", "layer-rewards"):
         tuned("questions", name, name)
     pack = RESULTS / "questions" / "why.safetensors"
-    draw_gradients(read_table(pack), pack.parent, EPISODES)
+    with tempfile.TemporaryDirectory() as made:
+        kept(draw_gradients(read_table(pack), Path(made), EPISODES), "questions")
 
 
 def make_smaller(path):

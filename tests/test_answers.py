@@ -117,3 +117,15 @@ def test_the_table_of_gradients_is_that_of_what_was_measured():
     assert {(row["label"], row["units"]) for row in rows} <= set(networks())
     names = [(row["setting"], row["seed"], row["level"]) for row in rows]
     assert len(names) == len(set(names))
+
+
+def test_the_page_has_every_estimate_of_64_units_where_the_reward_reaches_what_decides():
+    measured, speed = (FOLDER / "gradients.md").read_text().split("Speed: the median")
+    labels = [label for label, N in networks() if N == 64]
+    for label in labels:
+        row, pace = (
+            re.search(rf"^\| {re.escape(label)} \| 64 \|{at}.*$", text, re.M)[0].strip("| ").split(" | ")
+            for at, text in ((r" 0\.3 \|", measured), ("", speed))
+        )
+        told = [pace[4], *(row[i].split(" [")[0] for i in (5, 6, 7, 8, 10))]
+        assert f"| {label} | {' | '.join(told)} |" in page()

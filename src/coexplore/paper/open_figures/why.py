@@ -44,7 +44,7 @@ def _batches() -> Lines:
 FIGURES = (
     Figure(
         "why",
-        "Speed of learning at every size, and how good each estimate of the gradient is",
+        "Speed of learning at every size",
         "sweep",
         _why(),
         ("first", "last"),
