@@ -7,8 +7,6 @@ attempt falls by what it says of itself, by an exception, by taking too long or 
 import argparse
 import collections
 import contextlib
-import faulthandler
-import importlib
 import multiprocessing as mp
 import os
 import random
@@ -16,46 +14,18 @@ import shutil
 import sys
 import tempfile
 import time
-import traceback
 from pathlib import Path
+
+from fuzz.worker import tried_once, work
 
 MOST_SECONDS, MOST_BYTES = 20.0, 2 * 10**9
 WORN_BYTES, WORN_MAPPINGS = 10**9, 25_000  # of a process between attempts, whose programs JAX keeps: it is renewed
-REUSED = 100  # attempts after which a scratch folder is emptied
 LINES = 40  # of falls that are shown
 HERE = Path(__file__).parent
 
 
 def kinds():
     return sorted(path.stem for path in HERE.glob("*.py") if "\ndef attempt(" in path.read_text())
-
-
-def tried_once(kind, seed, folder):
-    """None, or a line on what fell."""
-    try:
-        return importlib.import_module(f"fuzz.{kind}").attempt(random.Random(f"{kind} {seed}"), folder)
-    except Exception as error:
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        return " ".join(f"{type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {error}".split())
-
-
-def work(pipe, scratch):
-    """Attempts in this process, as it is asked for them. What they print is theirs alone."""
-    faulthandler.enable(file=open(scratch / "crash", "w"))  # noqa: SIM115 (open as long as the process)
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    count = collections.Counter()
-    while (asked := pipe.recv()) is not None:
-        kind, seed = asked
-        folder = scratch / kind
-        if count[kind] % REUSED == 0:
-            os.chdir(scratch)
-            shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(exist_ok=True)
-        count[kind] += 1
-        fell = tried_once(kind, seed, folder)
-        tried = getattr(sys.modules.get(f"fuzz.{kind}"), "tried", collections.Counter())
-        pipe.send((fell, dict(tried)))
-        tried.clear()
 
 
 def resident(pid):
@@ -91,7 +61,8 @@ class Worker:
                 return *self.pipe.recv(), not self.worn()
         except (EOFError, OSError):
             self.process.join(5)
-            at = (self.scratch / "crash").read_text().partition("File ")[2].splitlines()[:1]
+            crash = self.scratch / "crash"
+            at = crash.read_text().partition("File ")[2].splitlines()[:1] if crash.exists() else ["before it began"]
             return f"killed its process (status {self.process.exitcode}) {' '.join(at)}", {}, False
         return (f"took over {MOST_SECONDS:.0f} s", {}, False) if seconds > MOST_SECONDS else None
 
