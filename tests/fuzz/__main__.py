@@ -19,8 +19,8 @@ from pathlib import Path
 from fuzz.worker import tried_once, work
 
 MOST_SECONDS, MOST_BYTES = 20.0, 2 * 10**9
-WORN_BYTES, WORN_MAPPINGS = 10**9, 25_000  # of a process between attempts, whose programs JAX keeps: it is renewed
-LINES = 40  # of falls that are shown
+WORN_BYTES, WORN_MAPPINGS = 15 * 10**8, 25_000  # of a process between attempts, whose programs JAX keeps: it is renewed
+LINES, ALIKE = 40, 60  # lines of falls that are shown; characters in which those are the same that are one
 HERE = Path(__file__).parent
 
 
@@ -109,10 +109,13 @@ class Tally:
             )
             if self.tried[kind]:
                 print("  " + ", ".join(f"{count:,} {name}" for name, count in sorted(self.tried[kind].items())))
-            for line in self.falls[kind][:LINES]:
-                print(f"  fell: {line}")
-            if len(self.falls[kind]) > LINES:
-                print(f"  … and {len(self.falls[kind]) - LINES} more")
+            alike = collections.defaultdict(list)
+            for line in self.falls[kind]:
+                alike[line[:ALIKE]].append(line)
+            for same in list(alike.values())[:LINES]:
+                print(f"  fell: {min(same, key=len)}" + (f" and {len(same) - 1} like it" if same[1:] else ""))
+            if len(alike) > LINES:
+                print(f"  … and {len(alike) - LINES} more")
 
 
 def fuzz(names, seconds, processes, seed):

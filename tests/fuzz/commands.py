@@ -9,13 +9,11 @@ import collections
 import contextlib
 import io
 import os
-import re
 import shutil
 import signal
 import socketserver
 import sys
 import time
-from pathlib import Path
 
 from fuzz import plugins
 from fuzz.words import LINES, mutated
@@ -43,7 +41,7 @@ def attempt(rng, folder):
 
 def wrong(words):
     """What a command line did that it should not; None if it behaved."""
-    status, out, err, late = called(words)
+    status, err, late = called(words)
     if late:
         return f"nothing was shown in {PATIENCE:.0f} s"
     lines = [line for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
@@ -52,7 +50,7 @@ def wrong(words):
         return None if status == 2 else f"status {status} without a word"
     if status not in (0, 1, 2, 130):
         return f"status {status}"
-    if status and not ours or status == 2 and len(lines) != 1:
+    if (status and not ours) or (status == 2 and len(lines) != 1):
         return f"status {status} with {len(lines)} lines {lines[:2]}"
     if "Traceback" in err.decode("utf-8", "replace") or any(map(_bad, ours)):
         return f"status {status} with {[line for line in ours if _bad(line)] or lines[-1:]}"
@@ -79,7 +77,9 @@ def _furnished(folder):
     os.chdir(here)
     if not (folder / "kept").exists():
         small = Run(task=Multiplexer(bits=1), hidden=(5,), episodes=160)
-        train(grid(small, rule=[Boltzmann(), Reinforce()], seed=range(2)), engine="cpu", progress=False, store="../kept")
+        train(
+            grid(small, rule=[Boltzmann(), Reinforce()], seed=range(2)), engine="cpu", progress=False, store="../kept"
+        )
     if not (here / "runs").is_dir():
         shutil.copytree(folder / "kept", here / "runs", symlinks=True)
     (here / "file").write_text("a file\n")
@@ -89,7 +89,7 @@ def _furnished(folder):
 
 
 def called(words):
-    """Its exit status, what it wrote, and whether it had to be stopped before it showed anything."""
+    """Its exit status, its standard error, and whether it had to be stopped before it showed anything."""
     from coexplore import cli
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors=e) for e in ("strict", "backslashreplace"))
@@ -106,26 +106,30 @@ def called(words):
     for stream in (out, err):
         with contextlib.suppress(ValueError):
             stream.flush()
-    return status, *(b"" if each.closed else each.buffer.getvalue() for each in (out, err)), watch.late
+    return status, b"" if err.closed else err.buffer.getvalue(), watch.late
 
 
 class Watch:
-    """Presses Ctrl-C when runs have trained for a while, or when nothing was shown for long; nobody is served."""
+    """Presses Ctrl-C when runs have trained for a while, or when nothing was shown for long; nobody is served, and the
+    machine is a small one."""
 
     def __enter__(self):
+        from coexplore.run import needs
         from coexplore.study.progress import Shown
 
         self.late, self.shown, self.began = False, None, time.monotonic()
-        self.begin, self.serve = Shown.begin, socketserver.BaseServer.serve_forever
+        self.begin, self.serve, self.memory = Shown.begin, socketserver.BaseServer.serve_forever, needs.memory
+        needs.memory = lambda: 4 * 10**8
         Shown.begin, socketserver.BaseServer.serve_forever = self._begun(Shown.begin), self._closed
         signal.signal(signal.SIGALRM, self._look)
         signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
 
     def __exit__(self, *how):
+        from coexplore.run import needs
         from coexplore.study.progress import Shown
 
         signal.setitimer(signal.ITIMER_REAL, 0)
-        Shown.begin, socketserver.BaseServer.serve_forever = self.begin, self.serve
+        Shown.begin, socketserver.BaseServer.serve_forever, needs.memory = self.begin, self.serve, self.memory
 
     def _begun(self, begin):
         def begun(shown):

@@ -1,4 +1,4 @@
-"""Rules and tasks of others, broken in one place: modules that a command line names, and packages that are installed."""
+"""Rules and tasks of others, broken in one place: modules that a command line names, or packages that are installed."""
 
 import sys
 
@@ -42,14 +42,61 @@ SOUND = {
     "sample": "return jax.random.uniform(key, (B, 2))",
     "reward": "return jnp.where(action == (state[:, 0] > 0.5), 1.0, -1.0)",
 }
-RAISED = ("1 / 0", "raise SystemExit(3)", "raise KeyError", "raise MemoryError", "raise ValueError('a\\nb\\udcff')", "f()")
-VALUES = ("None", "-1", "0", "2.5", "'x'", "10**12", "10**30", "''", "'a b'", "'\\udcff'", "'\\n'", "[]", "True", "object()")
-VALUES += ("float('nan')", "np.zeros(3)", "property(lambda self: 1 / 0)", "(2, 3)", "(2,) * 9", "'</script>'", "10**5", "Own")
-GIVEN = ("return None", "return x", "return state", "return key", "return 1.0", "return jnp.zeros((3, 3))", "return 'x'")
-GIVEN += ("return jnp.full((16,), jnp.nan)", "return jnp.zeros(0)", "return jnp.zeros((10**6, 10**6))", "while False: pass")
-PLACES = {name: VALUES for name in ("name", "title", "strength", "task", "size", "actions", "batch", "episodes")}
-PLACES |= {name: (*GIVEN, *RAISED) for name in ("credit", "sample", "reward")}
-PLACES |= {"before": (*RAISED, "def", "import nothing_like_it", "exit()"), "after": (*RAISED, "Own = 5", "Mine = Own", "del Own")}
+RAISED = (
+    "1 / 0",
+    "raise SystemExit(3)",
+    "raise KeyError",
+    "raise MemoryError",
+    "raise ValueError('a\\nb\\udcff')",
+    "f()",
+)
+VALUES = (
+    "None",
+    "-1",
+    "0",
+    "2.5",
+    "'x'",
+    "10**12",
+    "10**30",
+    "''",
+    "'a b'",
+    "'\\udcff'",
+    "'\\n'",
+    "[]",
+    "True",
+    "object()",
+)
+VALUES += (
+    "float('nan')",
+    "np.zeros(3)",
+    "property(lambda self: 1 / 0)",
+    "(2, 3)",
+    "(2,) * 9",
+    "'</script>'",
+    "10**5",
+    "Own",
+)
+GIVEN = (
+    "return None",
+    "return x",
+    "return state",
+    "return key",
+    "return 1.0",
+    "return jnp.zeros((3, 3))",
+    "return 'x'",
+)
+GIVEN += (
+    "return jnp.full((16,), jnp.nan)",
+    "return jnp.zeros(0)",
+    "return jnp.zeros((10**6, 10**6))",
+    "while False: pass",
+)
+PLACES = dict.fromkeys(("name", "title", "strength", "task", "size", "actions", "batch", "episodes"), VALUES)
+PLACES |= dict.fromkeys(("credit", "sample", "reward"), (*GIVEN, *RAISED))
+PLACES |= {
+    "before": (*RAISED, "def", "import nothing_like_it", "exit()"),
+    "after": (*RAISED, "Own = 5", "Mine = Own", "del Own"),
+}
 ENTRIES = "[coexplore.rules]\nmine = {module}:Mine\n\n[coexplore.tasks]\nown = {module}:Own\n"
 
 
@@ -73,7 +120,20 @@ def written(rng, here):
             ["train", rule, "--task", task, "--units", "5", "--episodes", "160"],
             ["train", rule, "--task", task, "--units", "5", "--episodes", "160", "--store", "runs"],
             ["train", rule, "--help"],
-            ["tune", rule, "--task", task, "--grid", "strength=1,2", "--choose", "1", "--judge", "2", "--episodes", "160"],
+            [
+                "tune",
+                rule,
+                "--task",
+                task,
+                "--grid",
+                "strength=1,2",
+                "--choose",
+                "1",
+                "--judge",
+                "2",
+                "--episodes",
+                "160",
+            ],
             ["evaluate", "runs", "--task", task, "--episodes", "10"],
             ["runs", "--select", f"rule={rule},task={task}"],
             ["list"],

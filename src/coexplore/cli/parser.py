@@ -7,12 +7,13 @@ from typing import Any, NoReturn
 
 from coexplore import engines
 from coexplore.run import dashed
-from coexplore.settings import FieldError, refusal
-from coexplore.study import MOMENTS
+from coexplore.settings import MOST, Count, FieldError, refusal
+from coexplore.study import MOMENTS, SNAPSHOTS, THREADS
 
 STORE = "runs"
 MOST_SEED = 2**32 - 1
-LEAST = {"threads": 1, "episodes": 1, "snapshots": 0}
+MOST_SEEDS = 10_000
+COUNTS = {"threads": THREADS, "episodes": Count("", low=1, high=MOST), "snapshots": SNAPSHOTS}
 SEEDS = "COUNT|FIRST-LAST"
 
 
@@ -80,25 +81,26 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             flag = next((word for word in unknown if word.startswith("-")), unknown[0])
             raise refusal("flag", flag, f"a flag of {self.prog} (see --help)", [f"--{dashed(k)}" for k in options])
-        for name, least in LEAST.items():
+        for name, spec in COUNTS.items():
             if isinstance(options.get(name), str):
-                options[name] = whole(name, options[name], least)
+                options[name] = spec.parse(name, options[name])
         if isinstance(options.get("seeds"), str):
             options["seeds"] = seeds("seeds", options["seeds"])
         return options
 
 
-def whole(name: str, text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise refusal(name, text, f"a whole number of at least {least}")
-    return int(text)
+def few(name: str, given: range | None) -> None:
+    """Of seeds that a search or a comparison makes all runs of at once."""
+    if given is not None and len(given) > MOST_SEEDS:
+        raise refusal(name, len(given), f"at most {MOST_SEEDS:,} seeds")
 
 
 def seeds(name: str, text: str) -> range:
     """5 means 0 to 4; 1000-1199 means what it says."""
     first, dash, last = text.partition("-")
     ends = (first, last) if dash else ("1", first)
-    if not all(end.isdecimal() for end in ends) or int(ends[0]) > int(ends[1]) or int(ends[1]) > MOST_SEED:
+    digits = all(end.isdecimal() and len(end) < 20 for end in ends)
+    if not digits or int(ends[0]) > int(ends[1]) or int(ends[1]) > MOST_SEED:
         raise refusal(name, text, f"how many, as 5, or from which to which, as 1000-1199; at most {MOST_SEED}")
     return range(int(first), int(last) + 1) if dash else range(int(first))
 
