@@ -16,11 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from fuzz.worker import tried_once, work
+from fuzz.worker import crowding, tried_once, work
 
 MOST_SECONDS, MOST_BYTES = 20.0, 2 * 10**9
 WORN_BYTES, WORN_MAPPINGS = 15 * 10**8, 25_000  # of a process between attempts, whose programs JAX keeps: it is renewed
 LINES, ALIKE = 40, 60  # lines of falls that are shown; characters in which those are the same that are one
+COMPILED = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
 HERE = Path(__file__).parent
 
 
@@ -36,10 +37,11 @@ def resident(pid):
 
 
 class Worker:
-    """A process, and what it tries just now."""
+    """A process, and what it tries just now. Those that follow each other at a place share what JAX has compiled."""
 
-    def __init__(self, home):
-        self.scratch = Path(tempfile.mkdtemp(dir=home))
+    def __init__(self, home, place):
+        self.place, self.scratch = place, Path(tempfile.mkdtemp(dir=home))
+        os.environ |= {**COMPILED, "JAX_COMPILATION_CACHE_DIR": str(Path(home) / f"compiled-{place}")}
         self.pipe, theirs = mp.Pipe()
         self.process = mp.get_context("spawn").Process(target=work, args=(theirs, self.scratch), daemon=True)
         self.process.start()
@@ -64,7 +66,7 @@ class Worker:
             crash = self.scratch / "crash"
             at = crash.read_text().partition("File ")[2].splitlines()[:1] if crash.exists() else ["before it began"]
             return f"killed its process (status {self.process.exitcode}) {' '.join(at)}", {}, False
-        return (f"took over {MOST_SECONDS:.0f} s", {}, False) if seconds > MOST_SECONDS else None
+        return (f"took over {seconds:.0f} s", {}, False) if seconds > MOST_SECONDS * crowding() else None
 
     def worn(self):
         with contextlib.suppress(OSError):
@@ -122,7 +124,7 @@ def fuzz(names, seconds, processes, seed):
     """Try, and return the tally."""
     tally, until = Tally(names), time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="coexplore-fuzz-") as home:
-        workers = [Worker(home) for _ in range(processes)]
+        workers = [Worker(home, place) for place in range(processes)]
         try:
             while workers:
                 for worker in list(workers):
@@ -137,7 +139,7 @@ def fuzz(names, seconds, processes, seed):
                         workers.remove(worker)
                     if time.monotonic() < until:
                         if not sound:
-                            workers.append(worker := Worker(home))
+                            workers.append(worker := Worker(home, worker.place))
                         worker.begin(tally.next(), seed := seed + 1)
                 time.sleep(0.001)
         finally:

@@ -17,6 +17,7 @@ import time
 
 from fuzz import plugins
 from fuzz.words import LINES, mutated
+from fuzz.worker import crowding
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 ENOUGH, PATIENCE, TICK = 0.3, 12.0, 0.1  # seconds of training; until something is shown; between two looks
@@ -144,9 +145,9 @@ class Watch:
     def _look(self, *given):
         now = time.monotonic()
         if self.shown and now - self.shown > ENOUGH:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)  # once must do
             raise KeyboardInterrupt
-        if not self.shown and now - self.began > PATIENCE:
+        if not self.shown and now - self.began > PATIENCE * crowding():
             signal.setitimer(signal.ITIMER_REAL, 0)
             self.late = True
             raise KeyboardInterrupt

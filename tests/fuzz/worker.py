@@ -13,6 +13,11 @@ from pathlib import Path
 REUSED = 100  # attempts after which a scratch folder is emptied
 
 
+def crowding():
+    """How many processes share a core: where others are at work too, everything takes longer."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def tried_once(kind, seed, folder):
     """None, or a line on what fell."""
     try:

@@ -1,7 +1,8 @@
 """A parser whose errors are one line, and the options that several commands share."""
 
 import argparse
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,6 +35,10 @@ class Help(argparse.HelpFormatter):
         return super()._format_args(action, default_metavar or "")
 
 
+class Shown(Exception):
+    """Help was asked for, and has been printed."""
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with errors of one line that end in `main`."""
 
@@ -47,6 +52,9 @@ class Parser(argparse.ArgumentParser):
         action = super().add_argument(*names, **how)
         self.offers.append((action, tuple(offer)))
         return action
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise Shown
 
     def error(self, message: str) -> NoReturn:
         raise FieldError(message.removeprefix("argument "))
@@ -103,6 +111,28 @@ def seeds(name: str, text: str) -> range:
     if not digits or int(ends[0]) > int(ends[1]) or int(ends[1]) > MOST_SEED:
         raise refusal(name, text, f"how many, as 5, or from which to which, as 1000-1199; at most {MOST_SEED}")
     return range(int(first), int(last) + 1) if dash else range(int(first))
+
+
+def file(name: str, path: str, endings: tuple[str, ...]) -> Path:
+    """Where something will be written."""
+    with _named(name, path):
+        found = Path(path)
+        if found.suffix not in endings:
+            raise refusal(name, path, f"a name that ends in {' or '.join(endings)}")
+        if not found.absolute().parent.is_dir():
+            raise refusal(name, path, "a file in a folder that exists")
+        if found.is_dir():
+            raise refusal(name, path, "a file: there is a folder of that name")
+    return found
+
+
+@contextlib.contextmanager
+def _named(name: str, path: str) -> Iterator[None]:
+    """A name that is too long, or goes through a file, is the input's fault."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(name, path, f"a name that can be used ({error.strerror})") from None
 
 
 def folder(name: str, path: str) -> Path:

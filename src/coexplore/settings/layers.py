@@ -31,9 +31,9 @@ class Units:
         return layers[0] if self.bare and len(layers) == 1 else layers
 
     def parse(self, name: str, text: str) -> int | tuple[int, ...]:
-        if not re.fullmatch(r"[0-9]+(-[0-9]+)*", text):
+        if not re.fullmatch(r"[0-9]{1,20}(-[0-9]{1,20})*", text):
             raise refusal(name, text, self.allowed)
-        return self.check(name, [Count("", low=1, high=MOST).parse(name, N) for N in text.split("-")])
+        return self.check(name, [int(N) for N in text.split("-")])
 
     def show(self, value: object) -> str:
         return "-".join(map(str, value if isinstance(value, tuple) else (value,)))

@@ -1,6 +1,7 @@
 """Bad input gets one line: the field, its value, and what would be right."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 LONGEST = 100  # characters of a value in such a line
@@ -24,7 +25,7 @@ def refusal(name: str, value: object, allowed: str, options: Iterable[str] = ())
 def shown(value: object) -> str:
     """A value as a line has it: printable, and cut where it is long."""
     try:
-        text = one_line(repr(value))
+        text = re.sub(r" at 0x[0-9a-f]+", "", one_line(repr(value)))
     except Exception:  # an integer of thousands of digits has no text, nor has what others wrote if that fails
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 20]}… ({len(text):,} characters)"
