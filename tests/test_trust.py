@@ -3,6 +3,7 @@
 import math
 import random
 import re
+import signal
 import types
 
 import jax
@@ -166,6 +167,8 @@ def test_a_fault_of_ours_says_where_to_report_it_and_what_is_safe(here, monkeypa
 
 
 def test_ctrl_c_that_came_where_nothing_can_be_raised_comes_again():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command does
+
     def lost():
         cli._again(types.SimpleNamespace(exc_value=KeyboardInterrupt()))
         for _ in range(10**6):

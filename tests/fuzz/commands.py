@@ -23,7 +23,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 ENOUGH, PATIENCE, TICK = 0.3, 12.0, 0.1  # seconds of training; until something is shown; between two looks
 SMALL = ["--units", "5", "--bits", "1", "--episodes", "160"]
 LONGEST = 1500  # characters of a line
-SENSELESS = ("none of the 0", "is ''", "None is not allowed", "object at 0x", "Traceback")
+SENSELESS = ("none of the 0", "is ''", "object at 0x")
 tried = collections.Counter()
 
 
@@ -35,14 +35,14 @@ def attempt(rng, folder):
         words = mutated(rng, list(rng.choice(LINES)))
         name = words[0] if words and words[0] in {line[0] for line in LINES if line} else "no command"
     tried[name] += 1
-    why = wrong(words)
+    why = wrong(words, trains=rng.random() < 0.2)
     sys.path[:] = path
     return why and f"{why}: {words!r}"[:3000]
 
 
-def wrong(words):
-    """What a command line did that it should not; None if it behaved."""
-    status, err, late = called(words)
+def wrong(words, trains=False):
+    """What a command line did that it should not; None if it behaved. Most are stopped before anything is compiled."""
+    status, err, late = called(words, trains)
     if late:
         return f"nothing was shown in {PATIENCE:.0f} s"
     lines = [line for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
@@ -53,8 +53,8 @@ def wrong(words):
         return f"status {status}"
     if (status and not ours) or (status == 2 and len(lines) != 1):
         return f"status {status} with {len(lines)} lines {lines[:2]}"
-    if "Traceback" in err.decode("utf-8", "replace") or any(map(_bad, ours)):
-        return f"status {status} with {[line for line in ours if _bad(line)] or lines[-1:]}"
+    if bad := [line for line in lines if "Traceback" in line] or list(filter(_bad, ours)):
+        return f"status {status} with {bad[0]} {lines[lines.index(bad[0]) + 1 :][-6:]}"
     return None
 
 
@@ -89,12 +89,12 @@ def _furnished(folder):
     return here
 
 
-def called(words):
+def called(words, trains):
     """Its exit status, its standard error, and whether it had to be stopped before it showed anything."""
     from coexplore import cli
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors=e) for e in ("strict", "backslashreplace"))
-    watch, argv = Watch(), sys.argv
+    watch, argv = Watch(time.monotonic() + 2 if words[:1] == ["evaluate"] else None, trains), sys.argv
     sys.argv = ["coexplore", *words]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), watch:
@@ -112,13 +112,16 @@ def called(words):
 
 class Watch:
     """Presses Ctrl-C when runs have trained for a while, or when nothing was shown for long; nobody is served, and the
-    machine is a small one."""
+    machine is a small one. `shown` is when something was: nobody is told how far an evaluation is."""
+
+    def __init__(self, shown, trains):
+        self.shown, self.trains = shown, trains
 
     def __enter__(self):
         from coexplore.run import needs
         from coexplore.study.progress import Shown
 
-        self.late, self.shown, self.began = False, None, time.monotonic()
+        self.late, self.began = False, time.monotonic()
         self.begin, self.serve, self.memory = Shown.begin, socketserver.BaseServer.serve_forever, needs.memory
         needs.memory = lambda: 4 * 10**8
         Shown.begin, socketserver.BaseServer.serve_forever = self._begun(Shown.begin), self._closed
@@ -135,7 +138,9 @@ class Watch:
     def _begun(self, begin):
         def begun(shown):
             self.shown = self.shown or time.monotonic()
-            return begin(shown)
+            begin(shown)
+            if not self.trains:
+                raise KeyboardInterrupt
 
         return begun
 
@@ -145,7 +150,7 @@ class Watch:
     def _look(self, *given):
         now = time.monotonic()
         if self.shown and now - self.shown > ENOUGH:
-            signal.setitimer(signal.ITIMER_REAL, 0)  # once must do
+            self.shown = now + 1  # once more, should it be lost
             raise KeyboardInterrupt
         if not self.shown and now - self.began > PATIENCE * crowding():
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -75,7 +75,7 @@ ABSOLUTE = ("/dev/null", "/dev/full", "/proc/self/x", "/dev/null/x", "/proc/self
 
 
 def mutated(rng, words):
-    for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4, 6)) if rng.random() < 0.97 else 0):
+    for _ in range(rng.choice((1, 1, 2, 2, 3, 3, 4, 6)) if rng.random() < 0.97 else 0):
         words = rng.choice(CHANGES)(rng, list(words))
     return [word for word in map(_harmless, words) if word is not None]
 

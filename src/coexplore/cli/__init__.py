@@ -88,7 +88,7 @@ def _again(lost: "sys.UnraisableHookArgs") -> None:
     """Ctrl-C that came where nothing can be raised, as in what JAX does when garbage is collected, comes again. What
     else is lost there concerns nobody."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        _thread.interrupt_main()
+        _thread.interrupt_main(signal.SIGTERM)  # which is the same to us, and heard in the background too
     elif os.environ.get(DEBUG) == "1":
         sys.__unraisablehook__(lost)
 
