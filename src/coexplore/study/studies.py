@@ -92,14 +92,13 @@ def study(
     cluster: str | None = None,
     callback: Callback | None = None,
 ) -> Study:
-    runs, began = listed(runs), time.perf_counter()
+    runs, began, folder = listed(runs), time.perf_counter(), None if store is None else Store(store)
     checked_callback(callback, cluster)
     faults = faulty(runs)
     sound = [setting for setting in counted(runs) if setting not in faults]
     at_once = _threads(sound, threads, snapshots, cluster)
-    needs.check_all_fit(counted(runs), store is None)
+    needs.check_all_fit(counted(runs), folder is None)
     train_these = _trainer(sound, engine, threads, cluster)
-    folder = None if store is None else Store(store)
     caller = Caller(callback, snapshots) if callback else None
     with shown(runs, progress) as show:
         work = Work(engine, folder, show, at_once, snapshots if folder else None, caller=caller)
