@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
 DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning check newest bench bench-report bench-store screenshots \
+.PHONY: setup demo test cluster-test kernels learning fuzz check newest bench bench-report bench-store screenshots \
 	docs notebooks notebooks-test wheel
 
 setup: .venv/ready
@@ -36,6 +36,12 @@ kernels: .venv/ready
 # Every rule learns what it should, on every engine: about a minute.
 learning: .venv/ready
 	$(BIN)/pytest -m learning
+
+# Attacks command lines, files and the C++ engine in two processes, for as long as one likes, and tells what fell.
+SECONDS ?= 600
+KINDS ?=
+fuzz: .venv/ready
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(KINDS)
 
 check: .venv/ready
 	$(BIN)/ruff check

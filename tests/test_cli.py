@@ -122,9 +122,9 @@ BAD = {
     "train reinforce --seeds 0": "seeds: '0' is not allowed",
     "train reinforce --seeds 2 --seed 1": "seed: 1 is not allowed; give either --seed or --seeds",
     "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
-    "train reinforce --threads 0": "threads: '0' is not allowed",
-    "train reinforce --snapshots -1": "snapshots: '-1' is not allowed; give a whole number of at least 0",
-    "reproduce fig2 --snapshots few": "snapshots: 'few' is not allowed; give a whole number of at least 0",
+    "train reinforce --threads 0": "threads: 0 is not allowed; give a whole number from 1 to 1024",
+    "train reinforce --snapshots -1": "snapshots: -1 is not allowed; give a whole number from 0 to 10000",
+    "reproduce fig2 --snapshots few": "snapshots: 'few' is not allowed; give a whole number from 0 to 10000",
     "train reinforce --engine gpu": "engine: 'gpu' is not allowed (did you mean 'cpu'?); give one of auto, cuda",
     "train weight-max --preset autor": "preset: 'autor' is not allowed (did you mean 'author'?)",
     "train boltzmann --preset author": "preset: 'author' is not allowed; give one that boltzmann has: none",
@@ -152,7 +152,7 @@ BAD = {
     "report --out /nowhere/report.html": "out: '/nowhere/report.html' is not allowed",
     "report --store nowhere": "nowhere: there is no such file",
     "report --serve --store nowhere": "nowhere: there is no such file",
-    "report --serve --port x": "port: 'x' is not allowed; give a number from 0 to 65535",
+    "report --serve --port x": "port: 'x' is not allowed; give a whole number from 0 to 65535",
     "plot /nowhere/x.png": "file: '/nowhere/x.png' is not allowed; give a file in a folder that exists",
 }
 

@@ -293,7 +293,7 @@ def test_the_command_has_a_line_for_each_setting_and_json_one_for_each_run(store
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--episodes", "0"], "episodes: '0' is not allowed; give a whole number of at least 1"),
+        (["--episodes", "0"], "episodes: 0 is not allowed; give a whole number from 1 to 2147483647"),
         (["--seed", "x"], "seed: 'x' is not allowed; give a whole number from 0 to 4294967295"),
         (["--task", "CartPole-v1"], "task: 'CartPole-v1' is not allowed; give one that fits this network: "),
         (["--task", "nowhere"], "task: 'nowhere' is not allowed; give multiplexer | "),

@@ -243,7 +243,7 @@ REFUSED = {
     "boltzmann --grid coupling=1 --seed 3": "seed: 3 is not allowed; give --choose and --judge instead",
     "boltzmann --grid coupling=1 --seeds 3": "flag: '--seeds' is not allowed",
     "boltzmann --grid coupling=1 --by frist": "by: 'frist' is not allowed (did you mean 'first'?)",
-    "boltzmann --grid coupling=1 --finalists 0": "finalists: '0' is not allowed",
+    "boltzmann --grid coupling=1 --finalists 0": "finalists: 0 is not allowed",
     "--grid coupling=1": "rule: '' is not allowed; give one of",
 }
 

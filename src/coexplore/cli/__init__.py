@@ -1,8 +1,14 @@
 """The command: parses, calls, prints; nothing else. Its flags follow from the fields of Run, its task and its rules."""
 
+import _thread
+import contextlib
+import errno
 import importlib
+import io
+import os
 import signal
 import sys
+import traceback
 from typing import NoReturn
 
 from coexplore import __version__
@@ -49,28 +55,86 @@ COMMANDS = {
 }
 
 
+DEBUG = "COEXPLORE_DEBUG"
+HOME = os.path.dirname(os.path.dirname(__file__))
+BAD_NAMES = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EILSEQ)
+UNEXPECTED = f"""unexpected {{}} in {{}}: a fault of coexplore's own. What is in a store is safe, and the same command
+goes on from there. Please report it in the project's issue tracker, with the command and what {DEBUG}=1 prints"""
+
+
 def main() -> NoReturn:
+    """The one way out: status 0, 2 (bad input), 1 (something failed) or 130 (interrupted), and one line says why."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: nothing is lost
+    usual, sys.unraisablehook = sys.unraisablehook, _again
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name may have bytes that are no text
     try:
         status = _main(sys.argv[1:])
-    except KeyboardInterrupt:
-        print("coexplore: interrupted", file=sys.stderr)
-        status = 130
+        sys.stdout.flush()  # a disk that is full should be heard of here
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        sys.stderr.close()
+        _close_stdout()
         status = 0
-    except _refusals() as error:
-        print(f"coexplore: {error}", file=sys.stderr)
-        status = 2
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        if os.environ.get(DEBUG) == "1":
+            traceback.print_exc()
+        status, line = _told(error)
+        print(f"coexplore: {line}", file=sys.stderr)
+    finally:
+        sys.unraisablehook = usual
     sys.exit(status)
 
 
-def _refusals() -> tuple[type[Exception], ...]:
-    """What is wrong with the input, in one line. Asked for only when something is: they bring JAX with them."""
-    from coexplore.settings import FieldError
-    from coexplore.store import StoreError
+def _again(lost: "sys.UnraisableHookArgs") -> None:
+    """Ctrl-C that came where nothing can be raised, as in what JAX does when garbage is collected, comes again. What
+    else is lost there concerns nobody."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        _thread.interrupt_main(signal.SIGTERM)  # which is the same to us, and heard in the background too
+    elif os.environ.get(DEBUG) == "1":
+        sys.__unraisablehook__(lost)
 
-    return FieldError, StoreError
+
+def _told(error: BaseException) -> tuple[int, str]:
+    """The status and the line. What brings JAX with it is imported only when something is wrong."""
+    from coexplore.settings import FieldError, one_line, reason, shown
+    from coexplore.store import StoreError
+    from coexplore.study import ClusterError
+
+    match error:
+        case KeyboardInterrupt():
+            return 130, "interrupted"
+        case FieldError() | StoreError() | ClusterError():
+            return 1 if isinstance(error, ClusterError) else 2, one_line(str(error))
+        case MemoryError():
+            return 1, f"memory: not enough of it here ({reason(error)}); what is in a store is safe"
+        case OSError():
+            if error.filename is not None:
+                return 2 if error.errno in BAD_NAMES else 1, f"{shown(error.filename)}: {error.strerror}"
+            _close_stdout()
+            return 1, f"what was to be written or sent: {reason(error)}"
+    where, ours = _where(error)
+    return 1, one_line((UNEXPECTED if ours else "{} in {}, which is not coexplore's").format(reason(error), where))
+
+
+def _where(error: BaseException) -> tuple[str, bool]:
+    """The place, FILE:LINE, that has raised it or asked for what did, and whether it is ours: what is neither in our
+    package nor installed with Python is what somebody wrote for it, and so is what a package offers us."""
+    from coexplore.settings import offered
+
+    every = (plug for group in ("rules", "tasks") for plug in offered(f"coexplore.{group}").values())
+    plugs = {plug.module.partition(".")[0] for plug in every}
+    place = ("nowhere", True)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name, path = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
+        theirs = name in plugs or not path.startswith(("<", sys.prefix, sys.base_prefix, HOME))
+        if theirs or name == "coexplore":
+            place = (f"{os.path.basename(path)}:{line}", not theirs)
+    return place
+
+
+def _close_stdout() -> None:
+    """What could not be written is not tried again when the process ends, where nobody could tell of it."""
+    with contextlib.suppress(OSError, ValueError):  # it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _main(words: list[str]) -> int:
@@ -86,7 +150,12 @@ def _main(words: list[str]) -> int:
             return 0
         case [name, *rest] if name in COMMANDS:
             module = importlib.import_module(f"coexplore.cli.{COMMANDS[name]}")
-            return getattr(module, f"{name}_command")(rest)
+            from coexplore.cli.parser import Shown
+
+            try:
+                return getattr(module, f"{name}_command")(rest)
+            except Shown:
+                return 0
     from coexplore.settings import refusal
 
     raise refusal("command", words[0], " | ".join(COMMANDS), COMMANDS)

@@ -7,7 +7,7 @@ from typing import Any
 from coexplore.beyond import control, supervised
 from coexplore.beyond.coordination import ENV, NAMES
 from coexplore.cli.coordination import searched
-from coexplore.cli.parser import SEEDS, STORE, Parser, folder
+from coexplore.cli.parser import SEEDS, STORE, Parser, few, folder
 from coexplore.cli.results import train_all
 from coexplore.paper.figure import SCALES
 from coexplore.run import Result
@@ -28,6 +28,7 @@ def beyond_command(words: list[str]) -> int:
         raise refusal("scale", options["scale"], " | ".join(SCALES), SCALES)
     if options["seeds"] and (mine := [name for name in names if name in NAMES]):
         raise refusal("seeds", f"for {mine[0]}", "none: some of its own choose, and others judge")
+    few("seeds", options["seeds"])
     store, out = folder("store", options["store"]), folder("out", options["out"])
     status = 0
     for name in names:

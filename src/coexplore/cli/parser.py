@@ -1,18 +1,20 @@
 """A parser whose errors are one line, and the options that several commands share."""
 
 import argparse
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from coexplore import engines
 from coexplore.run import dashed
-from coexplore.settings import FieldError, refusal
-from coexplore.study import MOMENTS
+from coexplore.settings import MOST, Count, FieldError, refusal
+from coexplore.study import MOMENTS, SNAPSHOTS, THREADS
 
 STORE = "runs"
 MOST_SEED = 2**32 - 1
-LEAST = {"threads": 1, "episodes": 1, "snapshots": 0}
+MOST_SEEDS = 10_000
+COUNTS = {"threads": THREADS, "episodes": Count("", low=1, high=MOST), "snapshots": SNAPSHOTS}
 SEEDS = "COUNT|FIRST-LAST"
 
 
@@ -33,6 +35,10 @@ class Help(argparse.HelpFormatter):
         return super()._format_args(action, default_metavar or "")
 
 
+class Shown(Exception):
+    """Help was asked for, and has been printed."""
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with errors of one line that end in `main`."""
 
@@ -46,6 +52,9 @@ class Parser(argparse.ArgumentParser):
         action = super().add_argument(*names, **how)
         self.offers.append((action, tuple(offer)))
         return action
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise Shown
 
     def error(self, message: str) -> NoReturn:
         raise FieldError(message.removeprefix("argument "))
@@ -80,27 +89,50 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             flag = next((word for word in unknown if word.startswith("-")), unknown[0])
             raise refusal("flag", flag, f"a flag of {self.prog} (see --help)", [f"--{dashed(k)}" for k in options])
-        for name, least in LEAST.items():
+        for name, spec in COUNTS.items():
             if isinstance(options.get(name), str):
-                options[name] = whole(name, options[name], least)
+                options[name] = spec.parse(name, options[name])
         if isinstance(options.get("seeds"), str):
             options["seeds"] = seeds("seeds", options["seeds"])
         return options
 
 
-def whole(name: str, text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise refusal(name, text, f"a whole number of at least {least}")
-    return int(text)
+def few(name: str, given: range | None) -> None:
+    """Of seeds that a search or a comparison makes all runs of at once."""
+    if given is not None and len(given) > MOST_SEEDS:
+        raise refusal(name, len(given), f"at most {MOST_SEEDS:,} seeds")
 
 
 def seeds(name: str, text: str) -> range:
     """5 means 0 to 4; 1000-1199 means what it says."""
     first, dash, last = text.partition("-")
     ends = (first, last) if dash else ("1", first)
-    if not all(end.isdecimal() for end in ends) or int(ends[0]) > int(ends[1]) or int(ends[1]) > MOST_SEED:
+    digits = all(end.isdecimal() and len(end) < 20 for end in ends)
+    if not digits or int(ends[0]) > int(ends[1]) or int(ends[1]) > MOST_SEED:
         raise refusal(name, text, f"how many, as 5, or from which to which, as 1000-1199; at most {MOST_SEED}")
     return range(int(first), int(last) + 1) if dash else range(int(first))
+
+
+def file(name: str, path: str, endings: tuple[str, ...]) -> Path:
+    """Where something will be written."""
+    with _named(name, path):
+        found = Path(path)
+        if found.suffix not in endings:
+            raise refusal(name, path, f"a name that ends in {' or '.join(endings)}")
+        if not found.absolute().parent.is_dir():
+            raise refusal(name, path, "a file in a folder that exists")
+        if found.is_dir():
+            raise refusal(name, path, "a file: there is a folder of that name")
+    return found
+
+
+@contextlib.contextmanager
+def _named(name: str, path: str) -> Iterator[None]:
+    """A name that is too long, or goes through a file, is the input's fault."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(name, path, f"a name that can be used ({error.strerror})") from None
 
 
 def folder(name: str, path: str) -> Path:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from coexplore.cli.parser import Parser
+from coexplore.cli.parser import Parser, file
 from coexplore.cli.results import chosen_results
-from coexplore.settings import refusal
+from coexplore.settings import Count
 from coexplore.store import StoreError, write
 
-PORT = "8321"
+USUAL, PORT = "8321", Count("where to serve", low=0, high=65535)
 
 
 def report_command(words: list[str]) -> int:
@@ -22,34 +22,30 @@ def report_parser() -> Parser:
     parser.add_argument("--episodes", metavar="COUNT", help="judge runs of this length, in episodes [the usual one]")
     parser.add_argument("--out", default="report.html", metavar="FILE", help="the file to write")
     parser.add_argument("--serve", action="store_true", help="serve it on 127.0.0.1 instead, and follow the store")
-    parser.add_argument("--port", default=PORT, metavar="NUMBER", help="where to serve; 0: any that is free")
+    parser.add_argument("--port", default=USUAL, metavar="NUMBER", help="where to serve; 0: any that is free")
     return parser
 
 
 def _write(options: dict[str, Any]) -> int:
-    out = Path(options["out"])
-    if not out.name.endswith(".html") or not out.absolute().parent.is_dir():
-        raise refusal("out", options["out"], "a name that ends in .html, in a folder that exists")
+    out = file("out", options["out"], (".html",))
     chosen = chosen_results(options)
     from coexplore.report.data import report  # the claims are slow to judge, and not always wanted
     from coexplore.report.html import page
 
     data = report(chosen, options["store"], episodes=options["episodes"])
-    write(out, page(data).html.encode())
+    write(out, page(data).html.encode(errors="backslashreplace"))
     print(f"report: {out}, {len(chosen)} runs, {out.stat().st_size / 1e6:.1f} MB")
     return 0
 
 
 def _serve(options: dict[str, Any]) -> int:
-    store, port = Path(options["store"]), options["port"]
-    if not port.isdecimal() or int(port) > 65535:
-        raise refusal("port", port, "a number from 0 to 65535")
+    store, port = Path(options["store"]), PORT.parse("port", options["port"])
     if not store.exists():
         raise StoreError(f"{store}: there is no such file")
     from coexplore.report.live import Follower
     from coexplore.report.server import Server
 
-    with Server(Follower(store, options["select"], options["episodes"], options["seeds"]), int(port)) as server:
+    with Server(Follower(store, options["select"], options["episodes"], options["seeds"]), port) as server:
         print(f"report: {server.address} (Ctrl-C ends it; a study goes on without it)", flush=True)
         try:
             server.serve_forever()

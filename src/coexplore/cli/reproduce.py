@@ -21,7 +21,7 @@ from coexplore.paper.checkpoints import read_table
 from coexplore.paper.claims import CLAIMS, verdicts
 from coexplore.paper.evidence import NotRun, unmixed
 from coexplore.paper.figure import SCALES
-from coexplore.paper.figures import FIGURES, runs
+from coexplore.paper.figures import FIGURES, seeded
 from coexplore.paper.tables import table
 from coexplore.paper.tuned_claims import CLAIMS as OURS
 from coexplore.paper.tuned_claims import verdicts as every_verdict
@@ -48,7 +48,7 @@ def reproduce_command(words: list[str]) -> int:
     _load_later("coexplore.paper.pictures")
     searches, done = Searches(tunings, scale.episodes), None
     if figures:
-        done = train_all(runs(figures, scale.episodes, options["seeds"] or scale.seeds), options, store)
+        done = train_all(seeded(figures, scale.episodes, options["seeds"] or scale.seeds), options, store)
     if (figures and done is None) or not searches.train(options, store):
         return 130
     results = done.results if done else []

@@ -7,10 +7,11 @@ from typing import Any
 from coexplore import engines, rules
 from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
-from coexplore.run import Result, Run, select
+from coexplore.run import Result, select
 from coexplore.run.kinds import TaskName
+from coexplore.run.seeded import Runs, counted
 from coexplore.store import StoreError, read
-from coexplore.study import ClusterError, Interrupted, Study, failure_lines, study
+from coexplore.study import Interrupted, Study, failure_lines, study
 from coexplore.study.tensorboard import TensorBoard
 
 
@@ -37,7 +38,7 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     return chosen
 
 
-def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a_search: bool = False) -> Study | None:
+def train_all(runs: Runs, options: dict[str, Any], store: Path | None, of_a_search: bool = False) -> Study | None:
     """Train, and tell of everything that went wrong; None if it was interrupted.
 
     Runs of a search are expected to freeze where their settings are bad.
@@ -49,12 +50,9 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
         done = study(runs, store=store, callback=_callback(options), **how)
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
-        message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
+        message = f"interrupted; {len(stopped.finished)} of {sum(counted(runs).values())} runs were finished{kept}"
         print(f"coexplore: {message}", file=sys.stderr)
         return None
-    except (ClusterError, OSError) as error:  # … a disk that is full, for one
-        print(f"coexplore: {error}", file=sys.stderr)
-        sys.exit(1)
     for line in (*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures))):
         print(f"coexplore: {line}", file=sys.stderr)
     if not of_a_search and (advice := _frozen(done.results)):

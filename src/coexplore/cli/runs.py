@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from coexplore.cli.paging import page
-from coexplore.cli.parser import Parser
+from coexplore.cli.parser import Parser, file
 from coexplore.cli.results import chosen_results
 from coexplore.cli.tables import console, result_table
 from coexplore.results import frames
@@ -59,7 +59,7 @@ def runs_parser() -> Parser:
 
 def plot_command(words: list[str]) -> int:
     options = plot_parser().read(words)
-    path = _named(options["file"], PICTURES)
+    path = file("file", options["file"], PICTURES)
     chosen = chosen_results(options)
     from coexplore.results.plots import plot  # matplotlib is slow to import
 
@@ -76,7 +76,7 @@ def plot_parser() -> Parser:
 
 
 def _list(options: dict[str, Any]) -> int:
-    path = None if options["export"] is None else _named(options["export"], frames.ENDINGS, "export")
+    path = None if options["export"] is None else file("export", options["export"], frames.ENDINGS)
     chosen = ordered(chosen_results(options), options["sort"])
     if path:
         write(path, frames.file(chosen, path.suffix, options["curves"]))
@@ -90,7 +90,7 @@ def _list(options: dict[str, Any]) -> int:
 
 
 def _pack(options: dict[str, Any]) -> int:
-    path = _named(options["file"], (".safetensors",))
+    path = file("file", options["file"], (".safetensors",))
     chosen, scores_only, brief = _to_pack(options)
     chosen.sort(key=lambda result: (result.run.setting.digest, result.run.seed))
     pack(chosen, path, scores_only, brief)
@@ -133,12 +133,3 @@ def _prune(options: dict[str, Any]) -> int:
     removed = Store(folder).prune(chosen_results(options) if options["select"] or options["seeds"] else [])
     print(f"{removed} files removed from {folder}")
     return 0
-
-
-def _named(file: str, endings: tuple[str, ...], name: str = "file") -> Path:
-    path = Path(file)
-    if path.suffix not in endings:
-        raise refusal(name, file, f"a name that ends in {' or '.join(endings)}")
-    if not path.absolute().parent.is_dir():
-        raise refusal(name, file, "a file in a folder that exists")
-    return path

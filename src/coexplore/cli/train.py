@@ -17,6 +17,8 @@ from coexplore.rules import Rule
 from coexplore.run import Run, base, grid
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.names import Names, settings
+from coexplore.run.needs import check_fits
+from coexplore.run.seeded import Runs, Seeded, counted
 from coexplore.settings import refusal
 from coexplore.store import write
 from coexplore.study import Study, faulty
@@ -39,9 +41,10 @@ def train_command(words: list[str]) -> int:
     options = read(words)
     runs = described_runs(options)
     faults = faulty(runs)  # they fail, and the others train
-    for run in runs if options["cluster"] is None else ():
-        if run not in faults:
-            engines.choose(run, options["engine"])
+    for setting in counted(runs) if options["cluster"] is None else ():
+        if setting not in faults:
+            check_fits(setting)
+            engines.choose(setting, options["engine"])
     out = None if options["out"] is None else folder("out", options["out"])
     store = out if options["store"] is None else folder("store", options["store"])
     done = train_all(runs, options, store)
@@ -117,19 +120,16 @@ def _checked(options: dict[str, Any], specs: Names) -> dict[str, Any]:
             if isinstance(spec, EnvArgs):
                 texts = [spec.joined(each) for each in itertools.product(*texts)]
             options[name] = [spec.parse(name, text) for text in texts]
-    if options.get("seeds") is not None:
-        if options["seed"] is not None:
-            raise refusal("seed", options["seed"][0], "either --seed or --seeds")
-        options["seed"] = list(options["seeds"])
+    if options.get("seeds") is not None and options["seed"] is not None:
+        raise refusal("seed", options["seed"][0], "either --seed or --seeds")
     return options
 
 
-def described_runs(options: dict[str, Any]) -> list[Run]:
+def described_runs(options: dict[str, Any]) -> Runs:
     """The grid; settings that only another rule or another task has do not concern a run."""
     tasks = options["task"] or [None]
-    return list(
-        dict.fromkeys(run for kinds in options["kinds"] for task in tasks for run in _runs(kinds, task, options))
-    )
+    every = dict.fromkeys(run for kinds in options["kinds"] for task in tasks for run in _runs(kinds, task, options))
+    return list(every) if options.get("seeds") is None else Seeded(every, options["seeds"])
 
 
 def _runs(kinds: Kinds, task: AnyTask | None, options: dict[str, Any]) -> list[Run]:

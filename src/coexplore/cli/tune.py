@@ -7,18 +7,19 @@ from typing import Any
 
 from coexplore.cli import train
 from coexplore.cli.flags import everything
-from coexplore.cli.parser import SEEDS, Parser, folder, seeds, whole
+from coexplore.cli.parser import SEEDS, Parser, few, folder, seeds
 from coexplore.cli.results import train_all
 from coexplore.cli.tables import candidate_table, console, described, null, result_table
 from coexplore.results.choosing import MEASURES
 from coexplore.run import Run, command, dashed, grid
 from coexplore.run.names import settings_of
-from coexplore.settings import refusal
+from coexplore.settings import Count, refusal
 from coexplore.store import write
 from coexplore.study.search import Search, Seeds, Trials, conduct, outcome
 from coexplore.study.tuning import Tuned, checked_seeds, searched, tuned
 
 FIXED = ("task", "layers", "seed")  # which no grid goes along
+FINALISTS = Count("how many of the best get more seeds", low=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,10 +76,11 @@ def _seeds(options: dict[str, Any]) -> Seeds:
     after, given = 0, {}
     for name in ("choose", "more", "judge"):
         text = options[name]
-        found = seeds(name, text) if text else range(0)
+        found = range(0) if text is None else seeds(name, text)
+        few(name, found)
         given[name] = found if text is None or "-" in text else range(after, after + len(found))
         after = max(after, given[name].stop)
-    return checked_seeds(**given, finalists=whole("finalists", options["finalists"], 1))
+    return checked_seeds(**given, finalists=FINALISTS.parse("finalists", options["finalists"]))
 
 
 def _candidates(run: Run, options: dict[str, Any]) -> list[Run]:

@@ -12,6 +12,7 @@ from coexplore.paper.figure import Figure, Lines, Places
 from coexplore.paper.open_figures import OPEN
 from coexplore.rules import BUILT_IN
 from coexplore.run import Run, change, grid
+from coexplore.run.seeded import Seeded
 from coexplore.settings import Linear, refusal
 
 STRENGTH = "c, strength of the coupling"
@@ -24,12 +25,16 @@ def signed(run: Run) -> Run:
 
 
 def runs(names: Iterable[str], episodes: int, seeds: int | range) -> list[Run]:
-    """The runs of these figures, each once; the paper's before ours, and the largest networks last."""
+    """The runs of these figures, each once."""
+    return list(seeded(names, episodes, seeds))
+
+
+def seeded(names: Iterable[str], episodes: int, seeds: int | range) -> Seeded:
+    """The same, not made yet; the paper's before ours, and the largest networks last."""
     settings = dict.fromkeys(run for name in names for run in find(name).settings(episodes))
     papers = {run for figure in FIGURES.values() if not figure.ours for run in figure.settings(episodes)}
     ordered = sorted(settings, key=lambda run: (max(64, run.hidden[0]), run not in papers, -run.hidden[0]))
-    each = seeds if isinstance(seeds, range) else range(seeds)
-    return [run for setting in ordered for run in grid(setting, seed=each)]
+    return Seeded(ordered, seeds if isinstance(seeds, range) else range(seeds))
 
 
 def find(name: str) -> Figure:

@@ -11,7 +11,7 @@ from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
 from coexplore.rules.straight_through import StraightThrough
 from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
-from coexplore.settings import FieldError, Unknown, loaded, offered, refusal
+from coexplore.settings import FieldError, Unknown, loaded, offered, reason, refusal
 
 __all__ = [
     "Backprop",
@@ -83,6 +83,6 @@ def unfit(name: str, rule: object) -> str | None:
         return f"{rule.__name__} calls itself {rule.name!r}"
     try:
         rule.usual()
-    except Exception as error:
-        return " ".join(f"{type(error).__name__}: {error}".split())
+    except (Exception, SystemExit) as error:
+        return reason(error)
     return None

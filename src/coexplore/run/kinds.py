@@ -8,7 +8,7 @@ from types import ModuleType
 
 from coexplore import rules
 from coexplore.rules import Rule
-from coexplore.settings import refusal
+from coexplore.settings import reason, refusal
 from coexplore.tasks import registry
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.control import Control, environments
@@ -50,9 +50,8 @@ def _imported(name: str, text: str, module: str) -> ModuleType:
         sys.path.insert(0, here)
     try:
         return importlib.import_module(module)
-    except Exception as error:  # somebody else's code may fail in any way
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise refusal(name, text, f"a module that can be imported ({why})") from error
+    except (Exception, SystemExit) as error:  # somebody else's code may fail in any way
+        raise refusal(name, text, f"a module that can be imported ({reason(error)})") from error
 
 
 @dataclasses.dataclass(frozen=True)

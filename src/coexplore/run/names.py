@@ -4,8 +4,9 @@ A rule, a task, the critic and the Run itself each declare settings; here they a
 """
 
 import dataclasses
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -22,6 +23,7 @@ FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 OF_CRITIC = {f"critic_{name}": name for name in ("width", "rule", "variance")}
 NUMBER = re.compile(r"(?<!\w)(?<!\w\.)\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\w)")  # with a point or an e
+MOST_RUNS, MOST_SETTINGS = 10_000_000, 100_000  # of a grid, which makes all of them at once
 Names = dict[str, Spec | TaskName | Layers]
 
 
@@ -118,6 +120,11 @@ def grid(run: Run, **axes: object) -> list[Run]:
     """
     # What decides which settings there are goes first: a rule must be in place before its coupling.
     names = sorted(axes, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    lengths = {name: len(_values(axes[name])) for name in names}
+    settings = math.prod(length for name, length in lengths.items() if name != "seed")
+    if settings > MOST_SETTINGS or settings * lengths.get("seed", 1) > MOST_RUNS:
+        most = f"at most {MOST_RUNS:,} runs of {MOST_SETTINGS:,} settings"
+        raise refusal("grid", f"{' × '.join(map(str, lengths.values()))} values", most)
     runs = [run]
     for name in names:
         values = list(_values(axes[name]))
@@ -125,7 +132,7 @@ def grid(run: Run, **axes: object) -> list[Run]:
     return runs
 
 
-def _values(axis: object) -> Iterable[object]:
+def _values(axis: object) -> Collection[object]:
     return axis if isinstance(axis, list | range | np.ndarray) else [axis]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
-from coexplore.settings import FieldError, Json, Unknown, build, describe, plain_defaults, refusal
+from coexplore.settings import FieldError, Json, Unknown, build, describe, plain_defaults, reason, refusal
 from coexplore.tasks.base import AnyTask
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ def asked(kind: str, part: Rule | AnyTask, name: str) -> Json:
         return getattr(part, name)
     except FieldError:
         raise
-    except Exception as error:
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FieldError(f"{kind}: {type(part).__name__} does not say its {name}: {why}") from error
+    except (Exception, SystemExit) as error:
+        raise FieldError(f"{kind}: {type(part).__name__} does not say its {name}: {reason(error)}") from error
 
 
 def describe_named(part: Rule | AnyTask) -> dict[str, Json]:

@@ -22,11 +22,12 @@ from coexplore.settings.records import (
     switch,
     unplain,
 )
-from coexplore.settings.refusals import FieldError, Unknown, refusal
+from coexplore.settings.refusals import FieldError, Unknown, one_line, reason, refusal, shown
 from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end, multiplied, schedule, worked_out
-from coexplore.settings.specs import Choice, Count, Number, Spec, Switch, Text, Value
+from coexplore.settings.specs import MOST, Choice, Count, Number, Spec, Switch, Text, Value
 
 __all__ = [
+    "MOST",
     "Checked",
     "Choice",
     "Count",
@@ -56,10 +57,13 @@ __all__ = [
     "multiplied",
     "number",
     "offered",
+    "one_line",
     "plain",
     "plain_defaults",
+    "reason",
     "refusal",
     "schedule",
+    "shown",
     "specs",
     "switch",
     "unplain",

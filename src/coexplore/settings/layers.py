@@ -5,7 +5,9 @@ import re
 
 from coexplore.settings.refusals import FieldError, refusal
 from coexplore.settings.schedules import Schedulable
-from coexplore.settings.specs import Choice, Count, Number, Spec, Value
+from coexplore.settings.specs import MOST, Choice, Count, Number, Spec, Value
+
+MOST_LAYERS = 100  # more would take hours to compile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,8 +20,10 @@ class Units:
 
     def check(self, name: str, value: object) -> int | tuple[int, ...]:
         layers = value if isinstance(value, tuple | list) else (value,)
+        if len(layers) > MOST_LAYERS:
+            raise refusal(name, value, f"at most {MOST_LAYERS} layers")
         try:
-            layers = tuple(Count("", low=1).check(name, N) for N in layers)
+            layers = tuple(Count("", low=1, high=MOST).check(name, N) for N in layers)
         except FieldError:
             layers = ()
         if not layers:
@@ -27,7 +31,7 @@ class Units:
         return layers[0] if self.bare and len(layers) == 1 else layers
 
     def parse(self, name: str, text: str) -> int | tuple[int, ...]:
-        if not re.fullmatch(r"[0-9]+(-[0-9]+)*", text):
+        if not re.fullmatch(r"[0-9]{1,20}(-[0-9]{1,20})*", text):
             raise refusal(name, text, self.allowed)
         return self.check(name, [int(N) for N in text.split("-")])
 

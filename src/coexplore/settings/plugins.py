@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-from coexplore.settings.refusals import FieldError
+from coexplore.settings.refusals import FieldError, reason
 
 
 def offered(group: str) -> Mapping[str, EntryPoint]:
@@ -22,6 +22,5 @@ def loaded(plug: EntryPoint, kind: str) -> object:
     """What it offers; `kind` is what a person calls it: rule or task."""
     try:
         return plug.load()
-    except Exception as error:  # somebody else's code may fail in any way
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FieldError(f"{kind}: {plug.name!r} cannot be loaded: {why}") from error
+    except (Exception, SystemExit) as error:  # somebody else's code may fail in any way
+        raise FieldError(f"{kind}: {plug.name!r} cannot be loaded: {reason(error)}") from error

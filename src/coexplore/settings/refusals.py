@@ -1,7 +1,10 @@
 """Bad input gets one line: the field, its value, and what would be right."""
 
 import difflib
+import re
 from collections.abc import Iterable
+
+LONGEST = 100  # characters of a value in such a line
 
 
 class FieldError(ValueError):
@@ -14,6 +17,30 @@ class Unknown(FieldError):
 
 def refusal(name: str, value: object, allowed: str, options: Iterable[str] = ()) -> FieldError:
     """The error to raise; `options` are names among which a near miss is looked for."""
-    near = difflib.get_close_matches(str(value), list(options), n=1)
+    near = difflib.get_close_matches(value, list(options), n=1) if isinstance(value, str) and len(value) < 50 else []
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return FieldError(f"{name}: {value!r} is not allowed{hint}; give {allowed}")
+    return FieldError(f"{name}: {shown(value)} is not allowed{hint}; give {allowed}")
+
+
+def shown(value: object) -> str:
+    """A value as a line has it: printable, and cut where it is long."""
+    try:
+        text = re.sub(r" at 0x[0-9a-f]+", "", one_line(repr(value)))
+    except Exception:  # an integer of thousands of digits has no text, nor has what others wrote if that fails
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 20]}… ({len(text):,} characters)"
+
+
+def one_line(text: str) -> str:
+    """In one line; what cannot be printed, as the bytes of a name that are no text, is escaped."""
+    text = " ".join(text.split())
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def reason(error: BaseException) -> str:
+    """What an error of somebody else's code says, in one line."""
+    try:
+        text = one_line(str(error))
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text}"[:200] if text else type(error).__name__

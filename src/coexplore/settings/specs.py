@@ -1,5 +1,6 @@
 """What one field may hold. A spec checks a value, parses the text of a flag, and shows a value as that text."""
 
+import contextlib
 import dataclasses
 import math
 import numbers
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     Value = bool | int | str | Schedulable | tuple["Value", ...]
 else:  # beartype knows no type that is made of itself
     Value = bool | int | str | Schedulable | tuple
+
+MOST = 2**31 - 1  # of any count: engines have 32 bits for it
 
 
 @runtime_checkable
@@ -93,18 +96,19 @@ class Count:
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value // 1:
             raise refusal(name, value, self.allowed)
         whole = int(math.trunc(value))  # noqa: RUF046 (to mypy it is only like an integer)
+        if whole > MOST and self.high is None:
+            raise refusal(name, value, f"at most {MOST}")
         if whole < self.low or (self.high is not None and whole > self.high):
             raise refusal(name, value, self.allowed)
         return whole
 
     def parse(self, name: str, text: str) -> int:
-        try:
-            value: float = int(text)
-        except ValueError:
-            try:
-                value = float(text)  # 1e6 is a whole number too
-            except ValueError:
-                raise refusal(name, text, self.allowed) from None
+        value: float = math.nan
+        for kind in (float, int):  # 1e6 is a whole number too
+            with contextlib.suppress(ValueError):
+                value = kind(text)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise refusal(name, text, self.allowed)
         return self.check(name, value)
 
     def show(self, value: object) -> str:

@@ -3,13 +3,15 @@
 from coexplore.study.callbacks import STOP, Moment, Stopped
 from coexplore.study.cluster import ClusterError
 from coexplore.study.snapshots import MOMENTS
-from coexplore.study.studies import Interrupted, Study, faulty, study, train
+from coexplore.study.studies import SNAPSHOTS, THREADS, Interrupted, Study, faulty, study, train
 from coexplore.study.tuning import Tuned, tune
 from coexplore.study.work import Failure, failure_lines
 
 __all__ = [
     "MOMENTS",
+    "SNAPSHOTS",
     "STOP",
+    "THREADS",
     "ClusterError",
     "Failure",
     "Interrupted",

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from coexplore.run import Result, Run, labels
+from coexplore.run.seeded import Runs, counted
 
 BARS = 12  # settings that get a bar each; more share one
 
@@ -18,17 +19,18 @@ BARS = 12  # settings that get a bar each; more share one
 class Shown:
     """The bars of these runs; threads may call it."""
 
-    def __init__(self, runs: Sequence[Run], bars: Progress) -> None:
-        self.bars, self.done, self.runs = bars, 0, len(set(runs))
-        settings = list(dict.fromkeys(run.setting for run in runs))
-        names = labels(settings)
+    def __init__(self, runs: Runs, bars: Progress) -> None:
+        counts = counted(runs)
+        self.bars, self.done, self.runs = bars, 0, sum(counts.values())
+        names = labels(list(counts))
         self.shared = len(set(names)) > BARS
-        self.label = dict(zip(settings, ["runs"] * len(names) if self.shared else names, strict=True))
+        self.label = dict(zip(counts, ["runs"] * len(names) if self.shared else names, strict=True))
         totals: dict[str, int] = {}
-        for run in dict.fromkeys(runs):
-            name = self.label[run.setting]
-            totals[name] = totals.get(name, 0) + run.length
+        for setting, count in counts.items():
+            name = self.label[setting]
+            totals[name] = totals.get(name, 0) + count * setting.length
         self.tasks = {name: bars.add_task(name, total=total, now="waiting") for name, total in totals.items()}
+        self.said: set[str] = set()
         self.steps: dict[str, TaskID] = {}  # bars that nobody sees: of them only the speed is wanted
         self.reward: dict[str, str] = {}  # as it was last known
 
@@ -71,7 +73,10 @@ class Shown:
         self.bars.start()
 
     def say(self, line: str) -> None:
-        """A line above the bars."""
+        """A line above the bars, once."""
+        if line in self.said:
+            return
+        self.said.add(line)
         self.bars.console.print(f"coexplore: {line}", highlight=False, soft_wrap=True)
 
     def end_runs(self, count: int) -> None:
@@ -88,7 +93,7 @@ class Shown:
 
 
 @contextlib.contextmanager
-def shown(runs: Sequence[Run], visible: bool = True) -> Iterator[Shown]:
+def shown(runs: Runs, visible: bool = True) -> Iterator[Shown]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

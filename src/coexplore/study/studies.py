@@ -16,8 +16,9 @@ from coexplore import engines
 from coexplore.engines.base import Engine, State
 from coexplore.engines.guard import fault, home
 from coexplore.results.listing import Results
-from coexplore.run import Result, Run
-from coexplore.settings import refusal
+from coexplore.run import Result, Run, needs
+from coexplore.run.seeded import Runs, Seeded, counted, portions
+from coexplore.settings import Count, refusal
 from coexplore.store import Store
 from coexplore.study.callbacks import Callback, Caller, Raised, Stopped, checked_callback
 from coexplore.study.cluster import checked_address, train_on_cluster
@@ -26,6 +27,9 @@ from coexplore.study.snapshots import MOMENTS
 from coexplore.study.work import Failure, Work, failure_lines
 
 MOST_WAITING = 64  # threads for groups of a GPU
+PORTION = 10_000  # runs that are made at a time, where there are more
+THREADS = Count("how many runs to train at a time", low=1, high=1024)
+SNAPSHOTS = Count("how often to look at networks", low=0, high=10_000)
 PATIENCE = 0.5  # seconds between two looks at runs that another process is training
 T = TypeVar("T")
 Chosen = dict[Run, Engine[State]]
@@ -79,7 +83,7 @@ def train(
 
 
 def study(
-    runs: Run | Iterable[Run],
+    runs: Run | Iterable[Run] | Seeded,
     engine: str = "auto",
     progress: bool = True,
     threads: int | None = None,
@@ -88,32 +92,48 @@ def study(
     cluster: str | None = None,
     callback: Callback | None = None,
 ) -> Study:
-    runs, began = listed(runs), time.perf_counter()
+    runs, began, folder = listed(runs), time.perf_counter(), None if store is None else Store(store)
     checked_callback(callback, cluster)
-    distinct = list(dict.fromkeys(runs))
-    faults = faulty(distinct)
-    train_these = _trainer([run for run in distinct if run not in faults], engine, threads, cluster)
-    folder = None if store is None else Store(store)
-    if folder:
-        folder.announce(distinct)
+    faults = faulty(runs)
+    sound = [setting for setting in counted(runs) if setting not in faults]
+    at_once = _threads(sound, threads, snapshots, cluster)
+    needs.check_all_fit(counted(runs), folder is None)
+    train_these = _trainer(sound, engine, threads, cluster)
     caller = Caller(callback, snapshots) if callback else None
     with shown(runs, progress) as show:
-        work = Work(engine, folder, show, threads or _cores(), snapshots if folder else None, caller=caller)
-        _train_left(work, distinct, faults, lambda left: train_these(work, left, folder, show))
+        work = Work(engine, folder, show, at_once, snapshots if folder else None, caller=caller)
+        for some in portions(runs, PORTION):
+            _train_left(work, folder, some, faults, lambda left: train_these(work, left, folder, show))
         if work.stopped and progress:
-            show.say(f"{len(work.stopped)} of {len(distinct)} runs were stopped by the callback")
+            show.say(f"{len(work.stopped)} of {show.runs} runs were stopped by the callback")
     return _done(runs, work, folder, time.perf_counter() - began)
 
 
-def _train_left(work: Work, runs: Sequence[Run], faults: dict[Run, str], train: Callable[[list[Run]], None]) -> None:
+def _threads(settings: Sequence[Run], threads: int | None, snapshots: int, cluster: str | None) -> int:
+    """How many runs to train at a time: as many as fit; a FieldError where one alone does not."""
+    SNAPSHOTS.check("snapshots", snapshots)
+    asked = _cores() if threads is None else THREADS.check("threads", threads)
+    largest = max(map(needs.check_fits, settings), default=0) if cluster is None else 0
+    return max(1, min(asked, needs.memory() // max(largest, 1)))
+
+
+def _train_left(
+    work: Work,
+    store: Store | None,
+    runs: Sequence[Run],
+    faults: dict[Run, str],
+    train: Callable[[list[Run]], None],
+) -> None:
     """Train what the store does not have, but for what cannot be trained."""
+    if store:
+        store.announce(runs)
     kept = work.take_finished(runs)
-    for run, why in faults.items():
-        if run not in kept:
-            work.fail(run, home(run), why)
+    for run in runs if faults else ():
+        if run not in kept and run.setting in faults:
+            work.fail(run, home(run), faults[run.setting])
     error = None
     try:
-        train([run for run in runs if run not in kept and run not in faults])
+        train([run for run in runs if run not in kept and run.setting not in faults])
     except KeyboardInterrupt:
         raise Interrupted(list(work.finished.values())) from None
     except Raised as raised:
@@ -122,7 +142,7 @@ def _train_left(work: Work, runs: Sequence[Run], faults: dict[Run, str], train: 
         raise error
 
 
-def _done(runs: list[Run], work: Work, folder: Store | None, seconds: float) -> Study:
+def _done(runs: Runs, work: Work, folder: Store | None, seconds: float) -> Study:
     if folder and work.trained:
         folder.update_index(work.finished.values())
     results = [work.finished[run] for run in runs if run in work.finished]
@@ -130,24 +150,24 @@ def _done(runs: list[Run], work: Work, folder: Store | None, seconds: float) -> 
     return Study(results, work.failures, work.problems, len(work.trained), seconds, work.compile_seconds, work.stopped)
 
 
-def faulty(runs: Iterable[Run]) -> dict[Run, str]:
-    """The runs whose rule, task or environment cannot be trained, and why; which the seed does not decide."""
-    runs = list(runs)
-    found = {setting: fault(setting) for setting in dict.fromkeys(run.setting for run in runs)}
-    return {run: why for run in runs if (why := found[run.setting])}
+def faulty(runs: Runs) -> dict[Run, str]:
+    """The settings whose rule, task or environment cannot be trained, and why; which the seed does not decide."""
+    return {setting: why for setting in counted(runs) if (why := fault(setting))}
 
 
-def _trainer(runs: Sequence[Run], engine: str, threads: int | None, cluster: str | None) -> Trainer:
+def _trainer(settings: Sequence[Run], engine: str, threads: int | None, cluster: str | None) -> Trainer:
     """Who trains what is left: this machine, whose engines are asked right away, or a cluster, which is asked later."""
     if cluster is not None:
         return functools.partial(train_on_cluster, checked_address(cluster), threads)
-    chosen = _choose(runs, engine)
+    chosen = {setting: engines.choose(setting, engine) for setting in settings}
     for each in {engine.name: engine for engine in chosen.values()}.values():
         each.prepare()
     return functools.partial(_train_here, chosen)
 
 
-def listed(runs: Run | Iterable[Run]) -> list[Run]:
+def listed(runs: Run | Iterable[Run] | Seeded) -> Runs:
+    if isinstance(runs, Seeded):
+        return runs
     runs = list(runs) if isinstance(runs, Iterable) else [runs]
     for run in runs:
         if not isinstance(run, Run):
@@ -155,24 +175,12 @@ def listed(runs: Run | Iterable[Run]) -> list[Run]:
     return runs
 
 
-def _choose(runs: Sequence[Run], engine: str) -> Chosen:
-    """An engine for each run; what it depends on is the setting, not the seed."""
-    settings = {run.setting: run for run in runs}
-    chosen = {setting: engines.choose(run, engine) for setting, run in settings.items()}
-    return {run: chosen[run.setting] for run in runs}
-
-
-def _caution(chosen: Chosen, show: Shown) -> None:
-    settings = {run.setting: engine for run, engine in chosen.items()}
-    for line in dict.fromkeys(filter(None, (engine.caution(run) for run, engine in settings.items()))):
-        show.say(line)
-
-
-def _train_here(chosen: Chosen, work: Work, runs: Sequence[Run], store: Store | None, show: Shown) -> None:
+def _train_here(engine_of: Chosen, work: Work, runs: Sequence[Run], store: Store | None, show: Shown) -> None:
     """Train these runs; those that another process holds are looked at again until they are done."""
-    _caution(chosen, show)
+    for line in filter(None, (engine.caution(setting) for setting, engine in engine_of.items())):
+        show.say(line)
     show.begin()
-    chosen = {run: chosen[run] for run in runs}
+    chosen = {run: engine_of[run.setting] for run in runs}
     waiting = min(sum(engine.waits for engine, _ in _groups(chosen)), MOST_WAITING)
     with ThreadPoolExecutor(2 * work.threads + waiting) as pool:  # some train, the others write what they have trained
         try:

@@ -63,7 +63,7 @@ def tune(
     With `more` seeds the `finalists` best are tried on those too before one is chosen. `engine`,
     `progress`, `threads`, `store`, `snapshots` and `cluster` are as in `train`.
     """
-    search = searched(listed(settings), checked_seeds(choose, judge, more, finalists), by)
+    search = searched(list(listed(settings)), checked_seeds(choose, judge, more, finalists), by)
     return _tuned(search, lambda runs: study(runs, engine, progress, threads, store, snapshots, cluster))
 
 
