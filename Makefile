@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
 DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning fuzz check newest bench bench-report bench-store screenshots \
+.PHONY: setup demo test cluster-test kernels learning fuzz check newest bench bench-report bench-store screenshots extremes \
 	docs notebooks notebooks-test wheel
 
 setup: .venv/ready
@@ -32,6 +32,10 @@ cluster-test: .venv/ready
 # The fused engines' kernels, on emulated warps and under sanitizers: about a minute.
 kernels: .venv/ready
 	$(BIN)/pytest -m kernels
+
+# The cpu engine and its binding under sanitizers, at shapes and rates beyond use: about five minutes.
+extremes: .venv/ready
+	$(BIN)/pytest -n 1 -m extremes
 
 # Every rule learns what it should, on every engine: about a minute.
 learning: .venv/ready

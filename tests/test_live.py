@@ -1,7 +1,9 @@
 """The served report: it follows a study, is for this machine only, and survives whatever happens to the store."""
 
+import contextlib
 import http.client
 import json
+import socket
 import threading
 import time
 
@@ -11,6 +13,7 @@ import pytest
 from browser import offline
 
 from coexplore import Boltzmann, Reinforce, Run, grid
+from coexplore.report import server as server_module
 from coexplore.report.energy import energies, energy, path
 from coexplore.report.live import Follower
 from coexplore.report.remaining import Costs
@@ -107,8 +110,68 @@ def test_it_listens_here_only_and_serves_its_own_paths_to_its_own_names(served, 
     for host in ("evil.example", f"evil.example:{served.server_port}", "127.0.0.1", "0.0.0.0"):
         assert asked(served, "/data.json", host=host)[0] == 421
     assert asked(served, "/live.json", host=f"localhost:{served.server_port}")[0] == 200
-    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
-        assert asked(served, "/data.json", method)[0] == 501
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "__class__"):
+        status, headers, body = asked(served, "/data.json", method)
+        assert (status, headers["Allow"], body) == (405, "GET, HEAD", b"ask with GET or HEAD\n")
+
+
+def said_to(server, text):
+    """What it answers to these bytes, until it closes."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as connection:
+        answer = b""
+        with contextlib.suppress(ConnectionError):  # what it does not read is not taken back
+            connection.sendall(text)
+            while more := connection.recv(65536):
+                answer += more
+        return answer
+
+
+ODD = {
+    "two hosts": (b"GET / HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n", b"421"),
+    "no host": (b"GET / HTTP/1.1\r\n\r\n", b"421"),
+    "another's address": (b"GET http://evil.example/ HTTP/1.1\r\nHost: {host}\r\n\r\n", b"404"),
+    "no words": (b"\xff\x00<script>\r\n\r\n", b"400"),
+    "a later version": (b"GET / HTTP/9.9\r\nHost: {host}\r\n\r\n", b"505"),
+    "too many headers": (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", b"431"),
+    "too long": (b"GET /" + b"x" * 16_379, b"431"),
+}
+
+
+@pytest.mark.parametrize(("text", "status"), ODD.values(), ids=ODD)
+def test_what_cannot_be_answered_gets_a_line_and_the_headers_of_every_answer(served, text, status, capsys):
+    answer = said_to(served, text.replace(b"{host}", f"127.0.0.1:{served.server_port}".encode()))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.split()[1] == status
+    assert b"Content-Security-Policy: default-src 'none'" in head
+    assert b"X-Content-Type-Options: nosniff" in head
+    assert b"Content-Type: text/plain" in head
+    assert body.count(b"\n") == 1
+    assert capsys.readouterr().err == ""
+
+
+def drip(connection):
+    """A byte now and then, which should keep nobody."""
+    for _ in range(100):
+        connection.sendall(b"G")
+        time.sleep(0.1)
+
+
+def test_who_asks_drop_by_drop_is_left_and_so_is_who_comes_when_all_places_are_taken(served, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST", 3)
+    monkeypatch.setattr(server_module, "PATIENCE", 0.5)
+    slow = [socket.create_connection(("127.0.0.1", served.server_port), timeout=60) for _ in range(3)]
+    while len(served.open) < 3:
+        time.sleep(0.01)
+    question = f"GET /nowhere HTTP/1.0\r\nHost: 127.0.0.1:{served.server_port}\r\n\r\n".encode()
+    assert said_to(served, question) == b""  # there is no place
+    with pytest.raises(ConnectionError):
+        drip(slow[0])
+    assert slow[1].recv(1) == b""
+    while served.open:
+        time.sleep(0.01)
+    assert asked(served, "/nowhere")[0] == 404
+    for connection in slow:
+        connection.close()
 
 
 def test_every_answer_carries_a_policy_and_head_has_no_body(served):
@@ -119,8 +182,18 @@ def test_every_answer_carries_a_policy_and_head_has_no_body(served):
     assert "connect-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
+    assert "require-trusted-types-for 'script'" in policy
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert asked(served, "/nowhere")[1]["Content-Security-Policy"] == "default-src 'none'"
+
+
+def test_names_that_cannot_be_encoded_are_shown_escaped(tmp_path):
+    with Server(Follower(tmp_path / "\udcff\u202e"), 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        status, _, body = asked(server, "/")
+        assert status == 200
+        assert b"\\\\udcff\\\\u202e" in body
+        server.shutdown()
 
 
 def test_a_port_that_is_taken_is_refused_in_one_line(served, tmp_path):

@@ -1,6 +1,7 @@
 """The report in a real browser: it opens, is drawn, can be turned, and nothing in a store can make it misbehave."""
 
 import hashlib
+import html.parser as html_parser
 import json
 import re
 from pathlib import Path
@@ -15,12 +16,13 @@ from coexplore.report import html
 from coexplore.report.data import report
 from coexplore.stats.estimates import difference, level
 from coexplore.store import pack, read
-from coexplore.store.encoding import encoded
-from coexplore.store.sealed import seal
 from coexplore.tasks.multiplexer import Multiplexer
 
 SMALL = Run(rule=Boltzmann(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
-HOSTILE = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script><!-- {{data}} &lt;b&gt;"
+HOSTILE = (
+    "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script><!-- {{data}} &lt;b&gt;"
+    '"\' onload="window.hacked=1" `${window.hacked=1}` \u202e'
+)
 
 
 def opened(browser, path, view="runs"):
@@ -148,23 +150,69 @@ def test_it_goes_dark(browser, page):
     assert picture(browser, "fig2") != chart
 
 
+def spoiled(data):
+    """The same with something hostile at the end of every string, and of every name."""
+    if isinstance(data, str):
+        return data + HOSTILE
+    if isinstance(data, dict):
+        return {name: spoiled(value) for name, value in data.items()}
+    return [spoiled(value) for value in data] if isinstance(data, list | tuple) else data
+
+
+def hostile(made):
+    """A report in which all that can come from a store is hostile."""
+    mine = {part: spoiled(made[part]) for part in ("about", "settings", "of_rules", "inside")}
+    for one in mine["settings"]:
+        one["words"] = {name + HOSTILE: value for name, value in one["words"].items()}
+    for one in mine["inside"]:
+        one |= {part: {name + HOSTILE: x for name, x in one[part].items()} for part in ("firing", "norms", "W_rec")}
+    mine["about"]["engines"] = {name + HOSTILE: count for name, count in mine["about"]["engines"].items()}
+    return {**made, **mine}
+
+
 def test_what_a_store_says_is_text_and_nothing_of_it_runs(browser, store, tmp_path):
-    result = read(store)[0][0]
-    about = [{"run": result.run.to_dict(), "engine": "cpu", "provenance": {"machine": HOSTILE, "finished": HOSTILE}}]
-    path = tmp_path / "hostile.safetensors"
-    seal(path, about, {f"0.{name}": tensor for name, tensor in encoded(result).items()}, {})
-    made = report(read(path)[0], HOSTILE, problems=[HOSTILE])
-    made["settings"] = [{**made["settings"][0], "words": {HOSTILE: str(i)}, "id": str(i)} for i in range(2)]
+    results = read(store)[0]
+    for result in results:
+        result.provenance.update(dict.fromkeys(("machine", "finished"), HOSTILE))
+    made = hostile(report(results, HOSTILE, problems=[HOSTILE]))
     (tmp_path / "page.html").write_text(html.page(made).html)
-    for view, chart, least in (("runs", "compare", 9), ("inside", "weights", 0)):
+    for view, chart, least in (("runs", "compare", 20), ("inside", "weights", 5)):
         opened(browser, tmp_path / "page.html", view)
         browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         of(browser, chart, "it.drawn.dispatchAction({ type: 'showTip', x: 300, y: 150 })")
         shown = browser.execute_script("return document.getElementById('main').textContent")
-        assert shown.count(HOSTILE) >= least
+        assert shown.count(HOSTILE.replace("\u202e", r"\u202e")) >= least
+        assert not {"\u202e", "\u2066"} & set(shown)
         assert browser.execute_script("return window.hacked") is None
-        assert browser.execute_script("return document.querySelectorAll('main img').length") == 0
+        assert browser.execute_script("return document.querySelectorAll('main img, main b').length") == 0
         assert browser.get_log("browser") == []
+
+
+def test_no_text_becomes_markup_even_where_a_script_asks_for_it(browser, page):
+    opened(browser, page)
+    script = "try { document.body.insertAdjacentHTML('beforeend', '<b>x</b>'); } catch (error) { return error.name; }"
+    assert browser.execute_script(script) == "TypeError"
+    browser.get_log("browser")  # which tells of it
+
+
+class Tags(html_parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, attributes))
+
+    handle_comment = handle_decl = lambda self, text: self.found.append(text)
+
+
+def test_the_page_as_written_has_the_same_tags_whatever_a_store_says(store):
+    made = report(read(store)[0], "store")
+    written, spoilt = (html.page(one).html for one in (made, hostile(made)))
+    assert Tags(spoilt).found == Tags(written).found
+    told = json.loads(re.search(r'id="data">(.*?)</script>', spoilt)[1])
+    assert told["about"]["store"] == "store" + HOSTILE.replace("\u202e", r"\u202e")
 
 
 def test_the_pages_statistics_are_pythons(browser, page):
@@ -233,10 +281,18 @@ def test_a_damaged_curve_is_told_of_and_left_out(store):
 
 
 def test_nothing_in_embedded_data_can_end_the_script_it_is_in():
-    data = [HOSTILE, "\u2028", "]]>", {"</script>": "<!--<script>"}]
+    data = [HOSTILE, "]]>", {"</script>": "<!--<script>"}]
     text = html.embedded(data)
-    assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == data
+    assert not set("<>&\u202e") & set(text)
+    assert json.loads(text) == [HOSTILE.replace("\u202e", r"\u202e"), *data[1:]]
+
+
+@pytest.mark.parametrize(
+    "letter", ["\u200f", "\u202e", "\u2066", "\u2028", "\x7f", "\x9b", "\ud800", "\ufeff", "\U000e0041"]
+)
+def test_letters_that_cannot_be_seen_are_spelled_out(letter):
+    (told,) = json.loads(html.embedded([f"a{letter}b"]).encode())
+    assert told == f"a\\u{ord(letter):04x}b"
 
 
 def test_no_name_of_the_pages_scripts_stands_twice():

@@ -1,8 +1,9 @@
 // The kernel on its own, for the sanitizers: every rule over shapes that end inside and at the end of a vector.
-// Prints what it checked and exits 1 on the first wrong thing. With a number as argument it only runs that many updates
-// of Algorithm 1 at the paper's size (for a profiler).
+// Prints what it checked and exits 1 if anything was wrong. With a number as argument it only runs that many updates
+// of Algorithm 1 at the paper's size (for a profiler); with "extremes" it goes beyond what Python may ask for.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "training.h"
@@ -44,27 +45,42 @@ static Numbers numbers_for(int64_t updates) {
   return {{0.5, 0.1}, {1, 0.5}, {0.2, 1}, rate, rate, rate, 0.25, 0.5, 2, updates};
 }
 
-static void exercise(const Shape& z) {
-  const int64_t updates = 20;
-  const Numbers numbers = numbers_for(updates);
+// Rates, couplings and strengths that no network survives.
+static Numbers wild_numbers(int64_t updates) {
+  const Linear most{1e6, -1e6};
+  return {most, most, most, most, most, most, 1, 1e6, 1e6, updates};
+}
+
+static bool same(const std::vector<float>& a, const std::vector<float>& b) {  // also where they are no numbers
+  return !std::memcmp(a.data(), b.data(), a.size() * sizeof(float));
+}
+
+static void check_padding(const Shape& z, const std::vector<float>& params) {
+  for (int row = 0; row * z.NP() < z.b_out(); row++)  // W, b, W_rec and W_out follow one another
+    for (int n = z.N; n < z.NP(); n++) check(params[row * z.NP() + n] == 0, "padding has moved", z);
+  for (int row = 0; z.U() + row * z.NP() < z.end(); row++)  // U and u
+    for (int n = z.N; n < z.NP(); n++) check(params[z.U() + row * z.NP() + n] == 0, "padding has moved", z);
+}
+
+static void exercise(const Shape& z, int64_t updates = 20, bool wild = false) {
+  const Numbers numbers = wild ? wild_numbers(updates) : numbers_for(updates);
+  const int64_t first = updates / 3;
   Trained whole(z, updates), pieces(z, updates);
   whole.go(z, numbers, 0, updates);
-  pieces.go(z, numbers, 0, 7);
-  pieces.go(z, numbers, 7, 0);
-  pieces.go(z, numbers, 7, 13);
-  check(whole.params == pieces.params && whole.random == pieces.random && whole.curve == pieces.curve,
+  pieces.go(z, numbers, 0, first);
+  pieces.go(z, numbers, first, 0);
+  pieces.go(z, numbers, first, updates - first);
+  check(same(whole.params, pieces.params) && whole.random == pieces.random && whole.curve == pieces.curve,
         "chunks change the result", z);
+  for (double x : whole.curve) check(std::isfinite(x), "a reward is not finite", z);
   bool finite = true, moved = false;
   for (size_t i = 0; i < whole.params.size(); i++) {
     finite = finite && std::isfinite(whole.params[i]);
     moved = moved || whole.m[i] != 0;
   }
-  check(finite, "a parameter is not finite", z);
-  check(moved, "nothing was learned", z);
-  for (int row = 0; row * z.NP() < z.b_out(); row++)  // W, b, W_rec and W_out follow one another
-    for (int n = z.N; n < z.NP(); n++) check(whole.params[row * z.NP() + n] == 0, "padding has moved", z);
-  for (int row = 0; z.U() + row * z.NP() < z.end(); row++)  // U and u
-    for (int n = z.N; n < z.NP(); n++) check(whole.params[z.U() + row * z.NP() + n] == 0, "padding has moved", z);
+  check(finite || wild, "a parameter is not finite", z);
+  check(moved || wild || z.B == 1, "nothing was learned", z);  // one episode may earn nothing
+  if (finite) check_padding(z, whole.params);
 
   const size_t H = (size_t)(z.chain() ? z.T + 1 : 1) * z.B * z.N;
   std::vector<float> s((size_t)z.B * z.D()), u(H), h(H), u_a(z.B), a(z.B);
@@ -75,7 +91,44 @@ static void exercise(const Shape& z) {
   for (float x : h) check(x == 0 || x == 1, "a bit is no bit", z);
 }
 
+// All forms of a rule in turn.
+static Shape extreme(int rule, int N, int T, int B, int bits, int i) {
+  return {(Rule)rule, (Critic)(i % 3), N, T, B, N, bits, i % 2 == 0, i % 5 != 0, i % 7 != 0, i % 3 != 0, i % 4 == 0, i % 4 < 2,
+          (Rule)rule == Rule::boltzmann ? (Centre)(i % 4) : Centre::none, i % 6 < 3};
+}
+
+static int small_extremes() {
+  int shapes = 0;
+  for (int rule = 0; rule < 6; rule++)
+    for (int N : {1, 2, 13, 256})
+      for (int B : {1, 3, 63})
+        if (N < 256 || B == 1) exercise(extreme(rule, N, N < 256 ? 200 : 7, B, 1 + shapes % 6, shapes), 3, true), shapes++;
+  return shapes;
+}
+
+static int large_extremes() {
+  int shapes = 0;
+  for (int rule = 0; rule < 6; rule++) {
+    for (int N : {1, 2, 13})
+      for (int bits = 1; bits <= 6; bits++)
+        for (int B : {1, 3, 16, 63, 64})
+          for (bool wild : {false, true}) exercise(extreme(rule, N, 200, B, bits, shapes), 6, wild), shapes++;
+    for (int bits : {1, 3, 6})
+      for (bool wild : {false, true}) {
+        exercise(extreme(rule, 1024, bits == 1 ? 200 : 2, bits == 6 ? 5 : 1, bits, shapes), 3, wild), shapes++;
+        exercise(extreme(rule, 4096, 2, 1, bits, shapes), 2, wild), shapes++;
+      }
+  }
+  exercise(extreme(2, 4096, 200, 1, 6, 0), 1, true);
+  return shapes + 1;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && !std::strcmp(argv[1], "extremes")) {
+    std::printf("%d extreme shapes", large_extremes());
+    std::printf(", %d failures\n", failures);
+    return failures ? 1 : 0;
+  }
   if (argc > 1) {
     const int64_t updates = std::atoll(argv[1]);
     const Rule rule = argc > 2 ? (Rule)std::atoi(argv[2]) : Rule::boltzmann;
@@ -95,6 +148,7 @@ int main(int argc, char** argv) {
           exercise({(Rule)rule, critic, N, T, B, N == 100 ? 9 : 64, bits, N != 7, N != 8, true, N != 33, bits > 1, bits == 4,
                     (Centre)centre, N == 33});
       }
+  shapes += small_extremes();
   std::printf("%d shapes, %d failures\n", shapes, failures);
   return failures ? 1 : 0;
 }

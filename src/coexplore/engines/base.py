@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.network import Params
-from coexplore.run.result import Result, Tensors
+from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json
 
@@ -35,6 +35,15 @@ def said(error: BaseException) -> str:
     """What an error says, in one line; JAX's go on for many."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
+
+
+def saved(tensors: Tensors, name: str, like: Tensor) -> Tensor:
+    """A tensor of a checkpoint, which has the shape and the type that this engine gives it."""
+    found = tensors.get(name)
+    if found is None or (found.shape, found.dtype) != (like.shape, like.dtype):
+        there = "not there" if found is None else f"{found.dtype} of shape {found.shape}"
+        raise ValueError(f"checkpoint: {name} is {there}, and should be {like.dtype} of shape {like.shape}")
+    return np.asarray(found)
 
 
 @runtime_checkable

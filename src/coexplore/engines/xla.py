@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.critic import CriticParams
+from coexplore.engines.base import saved
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.look import look_at_group
 from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, data_of, each_rate, padded, program, stack
@@ -189,10 +190,10 @@ def tensors(state: State) -> list[Tensors]:
     """The leaves of parameters, moments and curve, numbered in that order, and how far and wide the group is."""
     counts = {count: np.asarray(getattr(state.progress, count)) for count in COUNTS}
     about = {**counts, "done": counts["t"], **({"width": np.asarray(state.width)} if state.width > 1 else {})}
-    saved = _each(state, (state.progress.params, state.progress.moments, state.progress.curve))
+    own = _each(state, (state.progress.params, state.progress.moments, state.progress.curve))
     return [
         {**dict(zip(map(str, range(len(leaves))), leaves, strict=True)), **about}
-        for leaves in map(jax.tree.leaves, saved)
+        for leaves in map(jax.tree.leaves, own)
     ]
 
 
@@ -201,7 +202,8 @@ def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     old = state.progress
     leaves, structure = jax.tree.flatten((old.params, old.moments, old.curve))
     filled = padded(tensors, state.width)
-    stacked = [jnp.asarray(np.stack([saved[str(i)] for saved in filled])) for i in range(len(leaves))]
+    like = enumerate(np.asarray(leaf)[:1].reshape(leaf.shape[1:]) for leaf in leaves)
+    stacked = [jnp.asarray(np.stack([saved(one, str(i), leaf) for one in filled])) for i, leaf in like]
     counts = {count: jnp.asarray(tensors[0][count]) for count in COUNTS}
     return dataclasses.replace(state, progress=Progress(*jax.tree.unflatten(structure, stacked), **counts))
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import unicodedata
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ SCRIPTS = (
     "dom", "numbers", "labels", "theme", "looks", "names", "chart", "controls", "curves", "seeds", "bars", "sweep",
     "claims", "figures", "heat", "inside", "statistics", "runs", "live", "main",
 )  # fmt: skip
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction, halves of letters, separators of lines
 
 
 class Page(NamedTuple):
@@ -31,6 +33,8 @@ def page(data: Any, served: bool = False) -> Page:
             f"connect-src {chr(39)}{'self' if served else 'none'}{chr(39)}",
             "base-uri 'none'",
             "form-action 'none'",
+            "require-trusted-types-for 'script'",  # in the page's own scripts, no text becomes markup (see dom.js)
+            "trusted-types default",
         ]
     )
     parts = {"policy": policy, "style": style, "library": library, "script": script, "data": embedded(data)}
@@ -46,9 +50,18 @@ def scripts() -> str:
 
 def embedded(data: Any) -> str:
     """JSON that no HTML parser can read anything else into: it has neither < nor > nor &."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    for letter in "<>&\u2028\u2029":
+    text = plain(data)
+    for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def plain(data: Any) -> str:
+    """JSON in which letters that cannot be seen, but turn or break the text around them, are spelled out."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    for letter in set(text):
+        if unicodedata.category(letter) in UNSEEN:
+            text = text.replace(letter, f"\\\\u{ord(letter):04x}")
     return text
 
 

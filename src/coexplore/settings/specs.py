@@ -17,6 +17,7 @@ else:  # beartype knows no type that is made of itself
     Value = bool | int | str | Schedulable | tuple
 
 MOST = 2**31 - 1  # of any count: engines have 32 bits for it
+LARGEST = 3.4e38  # number: engines have 32 bits for it
 
 
 @runtime_checkable
@@ -55,6 +56,8 @@ class Number:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise refusal(name, value, self.allowed)
         x = _as_float(value)
+        if LARGEST < abs(x) < math.inf:
+            raise refusal(name, value, f"at most {LARGEST:g}")
         if not (math.isfinite(x) and self.low <= x <= self.high) or (self.open_low and x == self.low):
             raise refusal(name, value, self.allowed)
         return x

@@ -10,6 +10,7 @@ import numpy as np
 from coexplore.engines.base import Engine, S
 from coexplore.engines.guard import foreign
 from coexplore.network import Params
+from coexplore.run.programs import make_room
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.store import Checkpoint
@@ -23,6 +24,7 @@ class Group(Generic[S]):
     """The runs, how far they are, and what was seen of them on the way."""
 
     def __init__(self, engine: Engine[S], runs: list[Run], saved: Sequence[Checkpoint | None], looks: int) -> None:
+        make_room()
         self.engine, self.runs = engine, runs
         known = [checkpoint for checkpoint in saved if checkpoint is not None]
         state = engine.restore(runs, [checkpoint.tensors for checkpoint in known]) if known else engine.start(runs)
@@ -30,7 +32,7 @@ class Group(Generic[S]):
         self.before: list[Tensors] = [point.snapshots if point else {} for point in saved]
         self.seen: list[Tensors] = []  # since then, with a row for each run
         self.looked = int(self.before[0]["updates"][-1]) if self.before[0] else -1
-        self.moments, self.updates = moments(runs[0].updates, looks), 64
+        self.moments, self.updates = moments(runs[0].updates, looks), 1
         self.rate = 0.0  # updates per second
         self.steps = 0  # of environments, in the last chunk
         self.out: dict[int, str] = {}  # places of the runs that go no further, and why: their numbers mean nothing

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from coexplore.engines.base import saved
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.one_layer import centre, chain, multiplexer, numbers, predicts, refused, steps, structure
 from coexplore.network import Params
@@ -70,7 +71,7 @@ def supports(run: Run) -> str | None:
     widest = max(run.hidden[0], *(run.critic.widths if run.critic else (1,)))
     if widest > limits.MOST_UNITS or run.batch > limits.MOST_BATCH:
         return f"it takes at most {limits.MOST_UNITS} units and batches of {limits.MOST_BATCH}"
-    return refused(run)
+    return refused(run) or (f"it takes at most {limits.MOST_STEPS} steps" if steps(run) > limits.MOST_STEPS else None)
 
 
 def _is_ours(run: Run) -> bool:
@@ -123,9 +124,9 @@ def tensors(state: State) -> list[Tensors]:
 
 
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
-    (run,), (saved,) = runs, tensors
-    arrays = {tensor: saved[tensor].copy() for tensor in TENSORS if tensor != "done"}
-    return State((run,), **arrays, done=int(saved["done"]), reward=np.full(1, np.nan))
+    state, (own,) = start(runs), tensors
+    params, moments, random, sums = (saved(own, x, getattr(state, x)).copy() for x in TENSORS[:-1])
+    return State(state.runs, params, moments, random, sums, int(own["done"]), state.reward)
 
 
 def width(tensors: Tensors) -> None:

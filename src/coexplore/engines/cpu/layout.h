@@ -26,7 +26,7 @@ constexpr Beside beside_of(Rule rule) {
   return rule == Rule::reinforce || rule == Rule::recurrent ? Beside::error : Beside::probability;
 }
 
-constexpr int MOST_UNITS = 256, MOST_BATCH = 64, MOST_BITS = 6;  // N or C, B, bits
+constexpr int MOST_UNITS = 256, MOST_BATCH = 64, MOST_BITS = 6, MOST_STEPS = 1 << 20;  // N or C, B, bits, T
 
 struct Shape {
   Rule rule;
@@ -120,6 +120,12 @@ struct Workspace {
         x_pattern(steps * BP / 4 * inputs), is_unit(NP), unit(NP) {
     std::fill(is_unit.data, is_unit + z.N, -1);
     for (size_t j = 0; j < NP; j++) unit[j] = (int32_t)j;
+  }
+
+  // What it takes, nearly: the parts that can be large.
+  static double bytes(const Shape& z) {
+    const double layer = (double)z.BP() * z.NP();
+    return 4 * (layer * (z.steps() + z.last()) + (z.chain() ? 4. * z.N * z.NP() : 0) + 3. * z.end() + 8 * layer);
   }
 
   const int32_t* last_H(const Shape& z) const { return H + z.last() * BP * NP; }

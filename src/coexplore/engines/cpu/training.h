@@ -30,6 +30,7 @@ struct Training {
   uint32_t* random;
   double* curve;
   int64_t bins;
+  void (*listen)() = [] {};  // called before every update; may throw, and then nothing but the curve has changed
 };
 
 // Update t, as the algorithm boxes have it; returns the mean reward of the batch.
@@ -56,8 +57,9 @@ double advance(const Shape& shape, const Numbers& numbers, const Training& x, in
   std::copy(x.v, x.v + length, workspace.v);
   double sum = 0;
   for (int64_t i = t; i < t + n; i++) {
+    x.listen();
     const double reward = update<RULE, RECORD>(shape, workspace, numbers, random, i, record);
-    x.curve[i * x.bins / numbers.updates] += reward;  // at most 1000 * 2^31: fits
+    x.curve[i * x.bins / numbers.updates] += reward;  // both below 2^31: fits
     sum += reward;
   }
   std::copy(workspace.params, workspace.params + length, x.params);
