@@ -1,5 +1,6 @@
 """The command: parses, calls, prints; nothing else. Its flags follow from the fields of Run, its task and its rules."""
 
+import contextlib
 import importlib
 import signal
 import sys
@@ -53,16 +54,30 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: nothing is lost
     try:
         status = _main(sys.argv[1:])
+        _flush()
     except KeyboardInterrupt:
         print("coexplore: interrupted", file=sys.stderr)
         status = 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
         status = 0
+    except OSError as error:  # a disk that is full, for one
+        print(f"coexplore: {error}", file=sys.stderr)
+        status = 1
     except _refusals() as error:
         print(f"coexplore: {error}", file=sys.stderr)
         status = 2
     sys.exit(status)
+
+
+def _flush() -> None:
+    """What cannot be written shows here, and not when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()  # nobody tries again
+        raise
 
 
 def _refusals() -> tuple[type[Exception], ...]:

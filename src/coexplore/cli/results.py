@@ -26,8 +26,7 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     results, problems = read(options["store"])
     if not results:  # of nothing there is nothing to select
         raise StoreError("; ".join(problems[:3]))
-    for problem in problems:
-        print(f"coexplore: {problem}", file=sys.stderr)
+    _tell(*problems)
     chosen = select(results, options["select"])
     if not chosen:
         raise StoreError(f"select: none of the {len(results)} runs in {options['store']} is {options['select']!r}")
@@ -49,17 +48,21 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
         done = study(runs, store=store, callback=_callback(options), **how)
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
-        message = f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}"
-        print(f"coexplore: {message}", file=sys.stderr)
+        _tell(*stopped.problems, f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}")
         return None
     except (ClusterError, OSError) as error:  # … a disk that is full, for one
-        print(f"coexplore: {error}", file=sys.stderr)
+        kept = f"; what is there is kept in {store}, and the same command goes on" if store else ""
+        _tell(f"{error}{kept}")
         sys.exit(1)
-    for line in (*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures))):
-        print(f"coexplore: {line}", file=sys.stderr)
+    _tell(*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures)))
     if not of_a_search and (advice := _frozen(done.results)):
-        print(f"coexplore: {advice}", file=sys.stderr)
+        _tell(advice)
     return done
+
+
+def _tell(*lines: str) -> None:
+    for line in lines:
+        print(f"coexplore: {line}", file=sys.stderr)
 
 
 def _callback(options: dict[str, Any]) -> TensorBoard | None:

@@ -4,10 +4,13 @@ With a store, a run that is stopped goes on where it was, several processes may 
 is written down while the others go on.
 """
 
+import contextlib
 import functools
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -46,10 +49,10 @@ class Study(NamedTuple):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the results of the runs that were finished by then."""
+    """Ctrl-C, with the results of the runs that were finished by then, and lines about the store."""
 
-    def __init__(self, finished: list[Result]) -> None:
-        self.finished = finished
+    def __init__(self, finished: list[Result], problems: Sequence[str] = ()) -> None:
+        self.finished, self.problems = finished, problems
 
 
 def train(
@@ -99,7 +102,7 @@ def study(
     caller = Caller(callback, snapshots) if callback else None
     with shown(runs, progress) as show:
         work = Work(engine, folder, show, threads or _cores(), snapshots if folder else None, caller=caller)
-        _train_left(work, distinct, faults, lambda left: train_these(work, left, folder, show))
+        _train_left(work, distinct, faults, lambda left: _train(train_these, work, left, folder, show))
         if work.stopped and progress:
             show.say(f"{len(work.stopped)} of {len(distinct)} runs were stopped by the callback")
     return _done(runs, work, folder, time.perf_counter() - began)
@@ -115,11 +118,17 @@ def _train_left(work: Work, runs: Sequence[Run], faults: dict[Run, str], train: 
     try:
         train([run for run in runs if run not in kept and run not in faults])
     except KeyboardInterrupt:
-        raise Interrupted(list(work.finished.values())) from None
+        raise Interrupted(list(work.finished.values()), work.problems) from None
     except Raised as raised:
         error = raised.error
     if error:  # as it was, without how it came here
         raise error
+
+
+def _train(train_these: Trainer, work: Work, runs: list[Run], store: Store | None, show: Shown) -> None:
+    if runs and store and (why := store.no_locks()):
+        show.say(f"{store.folder}: no locks here ({why}): another process would train the same runs, so use one alone")
+    train_these(work, runs, store, show)
 
 
 def _done(runs: list[Run], work: Work, folder: Store | None, seconds: float) -> Study:
@@ -174,11 +183,12 @@ def _train_here(chosen: Chosen, work: Work, runs: Sequence[Run], store: Store | 
     show.begin()
     chosen = {run: chosen[run] for run in runs}
     waiting = min(sum(engine.waits for engine, _ in _groups(chosen)), MOST_WAITING)
-    with ThreadPoolExecutor(2 * work.threads + waiting) as pool:  # some train, the others write what they have trained
+    # Some train, the others write what they have trained.
+    with _listening() as heard, ThreadPoolExecutor(2 * work.threads + waiting) as pool:
         try:
             while chosen:
                 futures = [pool.submit(work.train_group, engine, group) for engine, group in _groups(chosen)]
-                elsewhere = [run for left in _all(futures) for run in left]
+                elsewhere = [run for left in _all(futures, heard) for run in left]
                 if len(elsewhere) == len(chosen):
                     show.wait_for(len(elsewhere))
                     time.sleep(PATIENCE)
@@ -197,10 +207,31 @@ def _groups(chosen: Chosen) -> list[tuple[Engine[State], list[Run]]]:
     return [(chosen[group[0]], group) for runs in theirs.values() for group in chosen[runs[0]].groups(runs)]
 
 
-def _all(futures: Sequence[Future[T]]) -> list[T]:
-    """Every result, or the first exception. Waits in short naps, so that Ctrl-C gets through."""
+@contextlib.contextmanager
+def _listening() -> Iterator[list[int]]:
+    """Signals that have come meanwhile: Ctrl-C, and being told to end, which is like it. By itself Python would raise
+    at any moment, while a lock is half taken, say. What whoever calls us does about signals stays."""
+    heard: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number, usual in ((signal.SIGINT, ()), (signal.SIGTERM, (signal.SIG_DFL,))):
+            if signal.getsignal(number) in (signal.default_int_handler, *usual):
+                before[number] = signal.signal(number, lambda number, _: heard.append(number))
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def _all(futures: Sequence[Future[T]], heard: Sequence[int]) -> list[T]:
+    """Every result, or the first exception. Waits in short naps, so that signals get through."""
     while True:
         done, not_done = wait(futures, timeout=0.2, return_when=FIRST_EXCEPTION)
+        if heard:
+            raise KeyboardInterrupt
         for future in done:
             future.result()
         if not not_done:
