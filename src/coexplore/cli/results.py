@@ -83,4 +83,4 @@ def _say_what_is_missing() -> None:
     for name in engines.NAMES:
         why = engines.find(name).missing()
         if why and why != NO_GPU:  # a machine without a GPU lacks nothing
-            print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)
+            _tell(f"training without the {name} engine: {why}")
