@@ -163,7 +163,7 @@ def test_a_store_that_is_removed_again_and_again_is_made_again(tmp_path, undistu
             shutil.rmtree(store, ignore_errors=True)
         time.sleep(0.2)
     for done in map(ended, pair):
-        assert done.returncode == 0 or line(done, 1).endswith(GOES_ON)
+        assert done.returncode == 0 or "the same command" in line(done, 1)
     assert ended(start(*WORDS, "--store", store)).returncode == 0
     assert bits(store) == undisturbed
 

@@ -13,6 +13,7 @@ import pytest
 from machine import READ_ONLY, Machine, half_written, kept
 
 from coexplore import Multiplexer, Reinforce, Run, engines, grid
+from coexplore.cli.parser import folder as tried
 from coexplore.report.live import Follower
 from coexplore.store import Store, Unwritable, read
 from coexplore.study import Interrupted, study
@@ -80,7 +81,7 @@ def test_a_disk_that_is_full_at_any_call_ends_a_study_and_nothing_that_was_kept_
         assert kept(folder) == machine.before
         goes_on(folder, undisturbed)
     assert len(lines) > 20
-    assert all(line.endswith(FULL) and "\n" not in line for line in lines)
+    assert all(f": {FULL}; what is there is kept in {tmp_path}" in line and "\n" not in line for line in lines)
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EIO, errno.EDQUOT])
@@ -98,7 +99,7 @@ def test_a_store_that_becomes_read_only_ends_a_study_and_nothing_is_lost(tmp_pat
             path.unlink()
         goes_on(folder, undisturbed)
     assert len(lines) > 3
-    assert all(line.endswith(f"cannot be written ({os.strerror(number)})") for line in lines)
+    assert all(f"cannot be written ({os.strerror(number)}); what is there is kept in" in line for line in lines)
 
 
 # On the command line --------------------------------------------------------------------------------------------------
@@ -125,6 +126,13 @@ def test_training_on_a_full_disk_says_so_and_that_the_same_command_goes_on(tmp_p
         one_line(here(*words), "give a folder that can be written (Read-only file system)", 2)
 
 
+def test_processes_that_start_together_may_try_the_same_folder(tmp_path):
+    """Which of them takes the file away with which it was tried does not matter."""
+    with Machine(tmp_path, 0, errno.ENOENT, calls=["unlink"]).failing() as machine:
+        assert tried("store", str(tmp_path)) == tmp_path
+    assert machine.count == 1
+
+
 @pytest.mark.parametrize(
     "words",
     ["runs pack x.safetensors", "runs --export x.csv", "plot x.svg", "report --out x.html"],
@@ -144,7 +152,7 @@ def test_standard_output_that_is_full_is_one_line():
     words = [sys.executable, "-m", "coexplore", "--help"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
-    one_line(done, "coexplore: [Errno 28] No space left on device")
+    one_line(done, "No space left on device")
 
 
 # A store that is removed, or not as one would like it -----------------------------------------------------------------
@@ -169,7 +177,7 @@ def test_of_a_store_removed_while_training_the_runs_under_way_are_kept_and_the_o
 ):
     folder = tmp_path / "store"
     when(monkeypatch, 1, 100, lambda: shutil.rmtree(folder))
-    with pytest.raises(Unwritable, match="store: 1 of 2 finished runs were removed from it meanwhile"):
+    with pytest.raises(Unwritable, match="store: 1 of 2 finished runs were removed from it: the same"):
         trained(folder)
     assert len(Store(folder).names()) == 1
     goes_on(folder, undisturbed)

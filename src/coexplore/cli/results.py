@@ -51,8 +51,7 @@ def train_all(runs: list[Run], options: dict[str, Any], store: Path | None, of_a
         _tell(*stopped.problems, f"interrupted; {len(stopped.finished)} of {len(set(runs))} runs were finished{kept}")
         return None
     except (ClusterError, OSError) as error:  # … a disk that is full, for one
-        kept = f"; what is there is kept in {store}, and the same command goes on" if store else ""
-        _tell(f"{error}{kept}")
+        _tell(str(error))
         sys.exit(1)
     _tell(*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures)))
     if not of_a_search and (advice := _frozen(done.results)):

@@ -122,8 +122,9 @@ class Store:
         stamps = self._stamps()
         named = {self.path(result.run, result.engine).name: result for result in results}
         self._learn({name: result for name, result in named.items() if name in stamps}, stamps)
-        if gone := len(named.keys() - stamps.keys()):
-            why = f"{gone} of {len(named)} finished runs were removed from it meanwhile"
+        unlisted = named.keys() - stamps.keys()  # a list that comes over a network may be a minute old
+        if gone := len(unlisted - _there(self.folder, unlisted).keys()):
+            why = f"{gone} of {len(named)} finished runs were removed from it: the same command trains them again"
             raise Unwritable(errno.ENOENT, why, str(self.folder))
 
     def _learn(self, results: dict[str, Result], stamps: dict[str, Stamp]) -> None:

@@ -21,7 +21,7 @@ from coexplore.engines.guard import fault, home
 from coexplore.results.listing import Results
 from coexplore.run import Result, Run
 from coexplore.settings import refusal
-from coexplore.store import Store
+from coexplore.store import Store, Unwritable
 from coexplore.study.callbacks import Callback, Caller, Raised, Stopped, checked_callback
 from coexplore.study.cluster import checked_address, train_on_cluster
 from coexplore.study.progress import Shown, shown
@@ -100,12 +100,23 @@ def study(
     if folder:
         folder.announce(distinct)
     caller = Caller(callback, snapshots) if callback else None
-    with shown(runs, progress) as show:
+    with shown(runs, progress) as show, _kept(folder):
         work = Work(engine, folder, show, threads or _cores(), snapshots if folder else None, caller=caller)
         _train_left(work, distinct, faults, lambda left: _train(train_these, work, left, folder, show))
         if work.stopped and progress:
             show.say(f"{len(work.stopped)} of {len(distinct)} runs were stopped by the callback")
     return _done(runs, work, folder, time.perf_counter() - began)
+
+
+@contextlib.contextmanager
+def _kept(store: Store | None) -> Iterator[None]:
+    """Whoever reads that something cannot be written should read that nothing is lost."""
+    try:
+        yield
+    except Unwritable as error:
+        if store:
+            error.strerror += f"; what is there is kept in {store.folder}, and the same command goes on"
+        raise
 
 
 def _train_left(work: Work, runs: Sequence[Run], faults: dict[Run, str], train: Callable[[list[Run]], None]) -> None:
