@@ -150,8 +150,9 @@ def test_what_is_written_of_a_store_is_there_whole_or_not_at_all(tmp_path, here,
 
 def test_standard_output_that_is_full_is_one_line():
     words = [sys.executable, "-m", "coexplore", "--help"]
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(words, check=False, env=usual, stdout=full, stderr=subprocess.PIPE, text=True)
     one_line(done, "No space left on device")
 
 
@@ -244,6 +245,14 @@ def test_a_failure_that_cannot_be_written_down_is_told_all_the_same(tmp_path, mo
     assert len(done.failures) == 2
 
 
+def test_what_cannot_be_removed_does_no_harm(tmp_path, undisturbed):
+    with Machine(tmp_path, 0, errno.EIO, calls=["unlink"]).failing() as machine:
+        done = trained(tmp_path)
+    assert machine.count > 3  # checkpoints and locks
+    assert (done.trained, done.failures) == (2, [])
+    goes_on(tmp_path, undisturbed)
+
+
 def test_the_live_page_outlives_its_store(tmp_path):
     follower = Follower(tmp_path / "store")
     for _ in range(2):
@@ -312,6 +321,7 @@ def test_a_clock_that_was_set_back_hides_nothing_and_keeps_nothing_alive(tmp_pat
     half.touch()
     assert store.under_way()[0].fresh
     assert store.training() == {"killed"}
+    store.announce(RUNS)
     for path in tmp_path.rglob("*"):
         os.utime(path, (time.time() + 86400,) * 2)
     assert not store.under_way()[0].fresh
