@@ -60,7 +60,10 @@ def start(*words):
 
 
 def ended(process):
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -171,15 +174,20 @@ def test_a_store_that_is_removed_again_and_again_is_made_again(tmp_path, undistu
 @pytest.mark.parametrize("signals", [["SIGINT"], ["SIGTERM"], ["SIGTERM", "SIGINT", "SIGTERM"]], ids="-".join)
 def test_signals_end_the_command_between_two_chunks(tmp_path, signals):
     words = [*WORDS[:-4], "--episodes", "200000000", "--threads", "2", "--seeds", "2", "--store", tmp_path]
-    process = start(*words)
-    while not list(tmp_path.glob("checkpoints/[!.]*")):
-        time.sleep(0.01)
-    shutil.rmtree(tmp_path / "checkpoints")
-    for number in signals:
-        process.send_signal(signal.Signals[number])
-        time.sleep(0.02)
-    assert line(ended(process), 130).startswith("coexplore: interrupted; 0 of 2 runs were finished")
+    with start(*words) as process:
+        try:
+            while not list(tmp_path.glob("checkpoints/[!.]*")):
+                assert process.poll() is None
+                time.sleep(0.01)
+            for number in signals:
+                process.send_signal(signal.Signals[number])
+                time.sleep(0.02)
+            done = ended(process)
+        finally:
+            process.kill()
+    assert line(done, 130).startswith("coexplore: interrupted; 0 of 2 runs were finished")
     assert len(Store(tmp_path).under_way()) == 2
+    assert half_written(tmp_path) == []
 
 
 def test_a_hundred_deaths_of_two_processes_that_share_a_study_lose_nothing_and_change_no_bit(tmp_path):

@@ -56,6 +56,7 @@ def main() -> NoReturn:
         status = _main(sys.argv[1:])
         _flush()
     except KeyboardInterrupt:
+        _deafen()
         print("coexplore: interrupted", file=sys.stderr)
         status = 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
@@ -67,7 +68,14 @@ def main() -> NoReturn:
     except _refusals() as error:
         print(f"coexplore: {error}", file=sys.stderr)
         status = 2
+    _deafen()
     sys.exit(status)
+
+
+def _deafen() -> None:
+    """Whoever presses Ctrl-C again while the process ends changes nothing any more."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _flush() -> None:
