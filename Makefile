@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
 DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning fuzz check newest bench bench-report bench-store screenshots extremes \
+.PHONY: setup demo test cluster-test kernels learning fuzz check newest bench bench-report bench-store screenshots extremes faults \
 	docs notebooks notebooks-test wheel
 
 setup: .venv/ready
@@ -46,6 +46,11 @@ SECONDS ?= 600
 KINDS ?=
 fuzz: .venv/ready
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(KINDS)
+
+# Disks that are full, read-only or emptied, and a hundred deaths of two processes that share a study: four minutes.
+# It mounts small disks, which one may in a namespace of one's own, and which nobody else sees.
+faults: .venv/ready
+	unshare --map-root-user --mount $(BIN)/pytest -n 0 -m faults tests/test_disks.py -rP
 
 check: .venv/ready
 	$(BIN)/ruff check

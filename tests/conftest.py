@@ -89,8 +89,13 @@ def here(monkeypatch, capsys):
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["coexplore", *map(str, words)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            with pytest.raises(SystemExit) as left:
+                cli.main()
+        finally:  # a command that has ended hears no signals
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return subprocess.CompletedProcess(words, left.value.code, *capsys.readouterr())
 
     return run

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "coexplore"
 
 # From the ground up; a module may import from layers below its own, and within its own folder.
 LAYERS = [
-    ["settings", "stats", "units"],
+    ["files", "settings", "stats", "units"],
     ["rules"],
     ["critic", "tasks"],
     ["network"],
@@ -136,6 +136,24 @@ def test_every_function_in_c_can_be_seen_at_once():
                     lengths[path.name, head.strip()] = length
     assert len(lengths) > 100
     assert max(lengths.values()) <= 60, max(lengths, key=lengths.get)
+
+
+def writes(call):
+    """Whether a call writes a file by itself."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    modes = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    opened = name in ("open", "fdopen") and any(re.fullmatch("[rwaxbt+]*[wax+][rwaxbt+]*", mode) for mode in modes)
+    return (
+        opened or name in ("write_text", "write_bytes") or (name == "savefig" and ast.unparse(call.args[0]) != "data")
+    )
+
+
+def test_whatever_is_written_appears_whole_or_not_at_all():
+    calls = {
+        path: [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)] for path, _ in modules()
+    }
+    found = {str(path.relative_to(SOURCE)) for path in calls if any(map(writes, calls[path]))}
+    assert found == {"files.py", "study/tensorboard.py"}  # half a record is one that TensorBoard does not read
 
 
 def test_nobody_outside_the_store_knows_its_folders():

@@ -94,14 +94,10 @@ def test_what_does_not_fit_is_refused_in_one_line(line):
     assert "\n" not in str(refused.value)
 
 
-def test_such_a_line_ends_the_command_with_status_2(capsys, monkeypatch):
-    from coexplore.cli import main
-
-    monkeypatch.setattr("sys.argv", ["coexplore", "train", "--layers", "boltzmann,reinforce"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+def test_such_a_line_ends_the_command_with_status_2(here):
+    done = here("train", "--layers", "boltzmann,reinforce")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
 
 
 def test_help_says_what_layers_are(capsys):

@@ -159,7 +159,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_next_study_goes_on(tmp_path, monkeyp
 
     interrupt = threading.Event()
     monkeypatch.setattr(engines.find("cpu"), "advance", advance)
-    monkeypatch.setattr("coexplore.study.studies._all", lambda futures: raise_when(interrupt))
+    monkeypatch.setattr("coexplore.study.studies._all", lambda *_: raise_when(interrupt))
     with pytest.raises(Interrupted) as stopped:
         study(run, "cpu", progress=False, store=tmp_path)
     assert stopped.value.finished == []

@@ -75,13 +75,21 @@ def main() -> NoReturn:
         _close_stdout()
         status = 0
     except (Exception, KeyboardInterrupt, SystemExit) as error:
+        _deafen()
         if os.environ.get(DEBUG) == "1":
             traceback.print_exc()
         status, line = _told(error)
         print(f"coexplore: {line}", file=sys.stderr)
     finally:
         sys.unraisablehook = usual
+    _deafen()
     sys.exit(status)
+
+
+def _deafen() -> None:
+    """Whoever presses Ctrl-C again while the process ends changes nothing any more."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _again(lost: "sys.UnraisableHookArgs") -> None:

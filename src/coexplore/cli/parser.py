@@ -141,7 +141,7 @@ def folder(name: str, path: str) -> Path:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
         probe.touch()
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another process may have tried it at the same time
     except OSError as error:
         raise refusal(name, path, f"a folder that can be written ({error.strerror})") from None
     return Path(path)

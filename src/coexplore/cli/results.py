@@ -27,8 +27,7 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     results, problems = read(options["store"])
     if not results:  # of nothing there is nothing to select
         raise StoreError("; ".join(problems[:3]))
-    for problem in problems:
-        print(f"coexplore: {problem}", file=sys.stderr)
+    _tell(*problems)
     chosen = select(results, options["select"])
     if not chosen:
         raise StoreError(f"select: none of the {len(results)} runs in {options['store']} is {options['select']!r}")
@@ -50,14 +49,18 @@ def train_all(runs: Runs, options: dict[str, Any], store: Path | None, of_a_sear
         done = study(runs, store=store, callback=_callback(options), **how)
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
-        message = f"interrupted; {len(stopped.finished)} of {sum(counted(runs).values())} runs were finished{kept}"
-        print(f"coexplore: {message}", file=sys.stderr)
+        finished = f"{len(stopped.finished)} of {sum(counted(runs).values())} runs were finished"
+        _tell(*stopped.problems, f"interrupted; {finished}{kept}")
         return None
-    for line in (*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures))):
-        print(f"coexplore: {line}", file=sys.stderr)
+    _tell(*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures)))
     if not of_a_search and (advice := _frozen(done.results)):
-        print(f"coexplore: {advice}", file=sys.stderr)
+        _tell(advice)
     return done
+
+
+def _tell(*lines: str) -> None:
+    for line in lines:
+        print(f"coexplore: {line}", file=sys.stderr)
 
 
 def _callback(options: dict[str, Any]) -> TensorBoard | None:
@@ -78,4 +81,4 @@ def _say_what_is_missing() -> None:
     for name in engines.NAMES:
         why = engines.find(name).missing()
         if why and why != NO_GPU:  # a machine without a GPU lacks nothing
-            print(f"coexplore: training without the {name} engine: {why}", file=sys.stderr)
+            _tell(f"training without the {name} engine: {why}")

@@ -33,7 +33,6 @@ def draw(rows: Sequence[Row], folder: Path, episodes: int) -> list[Path]:
             panel.set_yscale("symlog", linthresh=0.1)
     plots.add_shared_legend(page, axes[-1], f"Estimates of the gradient, where the reward first reaches {MATCHED:g}")
     paths = [folder / f"{NAME}.{kind}" for kind in ("png", "svg")]
-    folder.mkdir(parents=True, exist_ok=True)
     plots.save(page, *paths)
     return paths
 

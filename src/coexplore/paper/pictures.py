@@ -32,7 +32,6 @@ def draw(
         page.suptitle(heading(figure), size=12)
     plots.add_caption(page, _caption(figure, drawn, missing, evidence))
     paths = [Path(folder) / f"{figure.name}.{kind}" for kind in ("png", "svg")]
-    Path(folder).mkdir(parents=True, exist_ok=True)
     plots.save(page, *paths)
     return paths
 

@@ -17,7 +17,6 @@ def draw(tuning: Tuning, contest: Comparison, folder: Path) -> list[Path]:
     """Write NAME.png and NAME.svg, or NAME-PANEL of each where there are several; NotRun if there is nothing."""
     if not contest.found:
         raise NotRun(f"{tuning.name}: nothing of it")
-    folder.mkdir(parents=True, exist_ok=True)
     return [path for panel in contest.panels for path in _draw(tuning, contest, panel, folder)]
 
 

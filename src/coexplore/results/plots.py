@@ -12,6 +12,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from coexplore.files import write
 from coexplore.results.marks import Line, curves
 from coexplore.results.palette import both_names, legend, looks
 from coexplore.run import Result, by_setting, labels
@@ -98,7 +99,9 @@ def save(figure: Figure, *paths: Path) -> None:
             layout.execute(figure)
         figure.set_layout_engine(None)  # or each picture would be drawn once for nothing
         for path in paths:
-            figure.savefig(path, dpi=DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
+            data, kind = io.BytesIO(), path.suffix.removeprefix(".") or "png"
+            figure.savefig(data, format=kind, dpi=DPI, metadata={"Date": None} if kind == "svg" else None)
+            write(path if path.suffix else path.with_suffix(".png"), data.getvalue())
         figure.set_layout_engine(layout)
         figure.set_dpi(dpi)
 

@@ -1,5 +1,6 @@
 """Where results are kept: a folder that several processes may share, small packs, and the reading of both."""
 
+from coexplore.files import Unwritable, write
 from coexplore.store.checkpoints import Checkpoint
 from coexplore.store.encoding import received
 from coexplore.store.folder import Store
@@ -7,7 +8,7 @@ from coexplore.store.packs import pack
 from coexplore.store.parcels import Parcel
 from coexplore.store.plans import Planned, planned
 from coexplore.store.reading import load, read
-from coexplore.store.sealed import StoreError, write
+from coexplore.store.sealed import StoreError
 from coexplore.store.under_way import UnderWay
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Store",
     "StoreError",
     "UnderWay",
+    "Unwritable",
     "load",
     "pack",
     "planned",

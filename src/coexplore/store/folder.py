@@ -12,25 +12,26 @@ Nobody outside this package knows these names.
 """
 
 import contextlib
+import errno
 import functools
 import gc
 import json
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from coexplore import engines
+from coexplore.files import Unwritable, write, writing
 from coexplore.run.result import Result
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
 from coexplore.store.encoding import Stored, about, encoded, key, read_result, received
 from coexplore.store.index import Index, Stamp, read_index, write_index
-from coexplore.store.locks import locked
+from coexplore.store.locks import locked, no_locks
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
-from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, left_out, sealed, unseal, write
+from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, left_out, sealed, unseal
 from coexplore.store.under_way import FRESH, UnderWay, age, read_under_way
 
 STALE = 60.0  # seconds after which a temporary file cannot be one that is being written
@@ -62,8 +63,9 @@ class Store:
     def _put(self, result: Result, provenance: dict[str, Json], data: bytes) -> Result:
         name, path = key(result.run, result.engine), self.path(result.run, result.engine)
         write(path, data)
-        (self.folder / CHECKPOINTS / path.name).unlink(missing_ok=True)
-        (self.folder / FAILED / f"{name}.json").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what stays behind does no harm
+            (self.folder / CHECKPOINTS / path.name).unlink(missing_ok=True)
+            (self.folder / FAILED / f"{name}.json").unlink(missing_ok=True)
         contents = Stored(self.folder, path.name, result.run)
         return Result.stored(result.run, result.engine, contents, provenance, result.scores, result.curve)
 
@@ -116,10 +118,14 @@ class Store:
         return results, [*problems, *left_out(self.folder, unknown)]
 
     def update_index(self, results: Iterable[Result]) -> None:
-        """Let the index know these results of the store."""
+        """Let the index know these results of the store, which must all still be there."""
         stamps = self._stamps()
         named = {self.path(result.run, result.engine).name: result for result in results}
         self._learn({name: result for name, result in named.items() if name in stamps}, stamps)
+        unlisted = named.keys() - stamps.keys()  # a list that comes over a network may be a minute old
+        if gone := len(unlisted - _there(self.folder, unlisted).keys()):
+            why = f"{gone} of {len(named)} finished runs were removed from it: the same command trains them again"
+            raise Unwritable(errno.ENOENT, why, str(self.folder))
 
     def _learn(self, results: dict[str, Result], stamps: dict[str, Stamp]) -> None:
         if len(stamps) < LEAST_INDEXED:
@@ -136,12 +142,11 @@ class Store:
 
     def _stamps(self) -> dict[str, Stamp]:
         """Of every file of a finished run, by its name."""
-        if not self.folder.is_dir():
-            return {}
-        with os.scandir(self.folder) as entries:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.folder) as entries:
             found = ((entry.name, entry) for entry in entries)
             ours = ((name, entry) for name, entry in found if name in self._index.rows or NAME.fullmatch(name))
             return {name: stamp for name, entry in ours if (stamp := _stamp(entry))}
+        return {}
 
     def names(self) -> list[str]:
         """Of the files of finished runs; they begin with the run's digest."""
@@ -200,6 +205,10 @@ class Store:
         """Gives whether this process may train the run now."""
         return locked(self.folder / LOCKS / key(run, engine))
 
+    def no_locks(self) -> str | None:
+        """What the system says where processes cannot keep out of each other's way."""
+        return no_locks(self.folder / LOCKS)
+
     # Studies
 
     def announce(self, runs: Iterable[Run]) -> None:
@@ -238,20 +247,21 @@ class Store:
         doomed += [path for path in self.folder.glob(f"{CHECKPOINTS}/*") if path.name in names]
         doomed += [*self.folder.glob(f"{DAMAGED}/*"), *self.folder.glob(f"{FAILED}/*")]
         doomed += [] if self.training() else self.folder.glob(f"{PLANS}/*.json")
-        doomed += [path for path in self.folder.glob(f"**/.*{SUFFIX}.*") if time.time() - path.stat().st_mtime > STALE]
+        doomed += [path for path in self.folder.glob(f"**/.*{SUFFIX}.*") if age(path) > STALE]
         for path in doomed:
             path.unlink(missing_ok=True)
         return len(doomed)
 
     def _set_aside(self, path: Path) -> Path:
         folder = self.folder / DAMAGED
-        folder.mkdir(exist_ok=True)
-        for i in range(1_000_000):
-            place = folder / (f"{path.name}.{i}" if i else path.name)
-            if not place.exists():
-                break
-        with contextlib.suppress(FileNotFoundError):  # another process was faster
-            path.rename(place)
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for i in range(1_000_000):
+                place = folder / (f"{path.name}.{i}" if i else path.name)
+                if not place.exists():
+                    break
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
+                path.rename(place)
         return place
 
 

@@ -9,13 +9,14 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from coexplore.files import write
 from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.store.sealed import write
 
 SIZE = 32  # bytes of a digest
 
@@ -39,7 +40,11 @@ def write_plan(folder: Path, runs: Iterable[Run]) -> None:
     text = json.dumps([[*shared, _letters(digests)] for shared, digests in settings.items()])
     name = hashlib.sha256(text.encode()).hexdigest()[:16]
     with contextlib.suppress(OSError):  # a plan is a courtesy: no training fails for it
-        write(folder / f"{name}.json", text.encode())
+        path = folder / f"{name}.json"
+        write(path, text.encode())
+        latest = max(other.stat().st_mtime_ns for other in folder.glob("*.json"))
+        if path.stat().st_mtime_ns < latest:  # by a clock that was set back since
+            os.utime(path, ns=(latest + 1, latest + 1))
 
 
 def read_latest_plan(folder: Path) -> list[Planned]:

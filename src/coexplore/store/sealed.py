@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and notice damage: tensors and JSON in one safetensors file, under two hashes.
+"""Files that notice damage: tensors and JSON in one safetensors file, under two hashes.
 
 `sha256` covers what the file is about (a run and the engine that trained it) and the tensors: two files with the same
 one hold the same result, bit for bit. `seal` covers the rest of the JSON, such as the time it took.
@@ -8,8 +8,6 @@ import collections
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
+from coexplore.files import write
 from coexplore.run.result import Tensors
 from coexplore.settings import Json
 
@@ -44,22 +43,6 @@ def left_out(place: Path, errors: Iterable[UnknownError]) -> list[LeftOut]:
     """A line for each rule or task, however many runs name it."""
     whys = collections.Counter(str(error).partition(": ")[2] for error in errors)
     return [LeftOut(f"{place}: left out {n} {'run' if n == 1 else 'runs'}: {why}") for why, n in whys.items()]
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write under a temporary name, then rename: nobody ever sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def seal(path: Path, about: Json, tensors: Tensors, provenance: dict[str, Json]) -> str:

@@ -42,8 +42,8 @@ def read_under_way(path: Path) -> UnderWay:
 
 
 def age(path: Path) -> float:
-    """Seconds since it was written."""
+    """Seconds since it was written, or until it will have been, by a clock that was set back."""
     try:
-        return time.time() - path.stat().st_mtime
+        return abs(time.time() - path.stat().st_mtime)
     except OSError:  # it is gone already
         return math.inf

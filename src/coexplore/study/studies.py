@@ -4,10 +4,13 @@ With a store, a run that is stopped goes on where it was, several processes may 
 is written down while the others go on.
 """
 
+import contextlib
 import functools
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -19,7 +22,7 @@ from coexplore.results.listing import Results
 from coexplore.run import Result, Run, needs
 from coexplore.run.seeded import Runs, Seeded, counted, portions
 from coexplore.settings import Count, refusal
-from coexplore.store import Store
+from coexplore.store import Store, Unwritable
 from coexplore.study.callbacks import Callback, Caller, Raised, Stopped, checked_callback
 from coexplore.study.cluster import checked_address, train_on_cluster
 from coexplore.study.progress import Shown, shown
@@ -50,10 +53,10 @@ class Study(NamedTuple):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the results of the runs that were finished by then."""
+    """Ctrl-C, with the results of the runs that were finished by then, and lines about the store."""
 
-    def __init__(self, finished: list[Result]) -> None:
-        self.finished = finished
+    def __init__(self, finished: list[Result], problems: Sequence[str] = ()) -> None:
+        self.finished, self.problems = finished, problems
 
 
 def train(
@@ -100,10 +103,10 @@ def study(
     needs.check_all_fit(counted(runs), folder is None)
     train_these = _trainer(sound, engine, threads, cluster)
     caller = Caller(callback, snapshots) if callback else None
-    with shown(runs, progress) as show:
+    with shown(runs, progress) as show, _kept(folder):
         work = Work(engine, folder, show, at_once, snapshots if folder else None, caller=caller)
         for some in portions(runs, PORTION):
-            _train_left(work, folder, some, faults, lambda left: train_these(work, left, folder, show))
+            _train_left(work, folder, some, faults, lambda left: _train(train_these, work, left, folder, show))
         if work.stopped and progress:
             show.say(f"{len(work.stopped)} of {show.runs} runs were stopped by the callback")
     return _done(runs, work, folder, time.perf_counter() - began)
@@ -115,6 +118,17 @@ def _threads(settings: Sequence[Run], threads: int | None, snapshots: int, clust
     asked = _cores() if threads is None else THREADS.check("threads", threads)
     largest = max(map(needs.check_fits, settings), default=0) if cluster is None else 0
     return max(1, min(asked, needs.memory() // max(largest, 1)))
+
+
+@contextlib.contextmanager
+def _kept(store: Store | None) -> Iterator[None]:
+    """Whoever reads that something cannot be written should read that nothing is lost."""
+    try:
+        yield
+    except Unwritable as error:
+        if store:
+            error.strerror += f"; what is there is kept in {store.folder}, and the same command goes on"
+        raise
 
 
 def _train_left(
@@ -135,11 +149,17 @@ def _train_left(
     try:
         train([run for run in runs if run not in kept and run.setting not in faults])
     except KeyboardInterrupt:
-        raise Interrupted(list(work.finished.values())) from None
+        raise Interrupted(list(work.finished.values()), work.problems) from None
     except Raised as raised:
         error = raised.error
     if error:  # as it was, without how it came here
         raise error
+
+
+def _train(train_these: Trainer, work: Work, runs: list[Run], store: Store | None, show: Shown) -> None:
+    if runs and store and (why := store.no_locks()):
+        show.say(f"{store.folder}: no locks here ({why}): another process would train the same runs, so use one alone")
+    train_these(work, runs, store, show)
 
 
 def _done(runs: Runs, work: Work, folder: Store | None, seconds: float) -> Study:
@@ -182,11 +202,12 @@ def _train_here(engine_of: Chosen, work: Work, runs: Sequence[Run], store: Store
     show.begin()
     chosen = {run: engine_of[run.setting] for run in runs}
     waiting = min(sum(engine.waits for engine, _ in _groups(chosen)), MOST_WAITING)
-    with ThreadPoolExecutor(2 * work.threads + waiting) as pool:  # some train, the others write what they have trained
+    # Some train, the others write what they have trained.
+    with _listening() as heard, ThreadPoolExecutor(2 * work.threads + waiting) as pool:
         try:
             while chosen:
                 futures = [pool.submit(work.train_group, engine, group) for engine, group in _groups(chosen)]
-                elsewhere = [run for left in _all(futures) for run in left]
+                elsewhere = [run for left in _all(futures, heard) for run in left]
                 if len(elsewhere) == len(chosen):
                     show.wait_for(len(elsewhere))
                     time.sleep(PATIENCE)
@@ -205,10 +226,31 @@ def _groups(chosen: Chosen) -> list[tuple[Engine[State], list[Run]]]:
     return [(chosen[group[0]], group) for runs in theirs.values() for group in chosen[runs[0]].groups(runs)]
 
 
-def _all(futures: Sequence[Future[T]]) -> list[T]:
-    """Every result, or the first exception. Waits in short naps, so that Ctrl-C gets through."""
+@contextlib.contextmanager
+def _listening() -> Iterator[list[int]]:
+    """Signals that have come meanwhile: Ctrl-C, and being told to end, which is like it. By itself Python would raise
+    at any moment, while a lock is half taken, say. What whoever calls us does about signals stays."""
+    heard: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number, usual in ((signal.SIGINT, ()), (signal.SIGTERM, (signal.SIG_DFL,))):
+            if signal.getsignal(number) in (signal.default_int_handler, *usual):
+                before[number] = signal.signal(number, lambda number, _: heard.append(number))
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def _all(futures: Sequence[Future[T]], heard: Sequence[int]) -> list[T]:
+    """Every result, or the first exception. Waits in short naps, so that signals get through."""
     while True:
         done, not_done = wait(futures, timeout=0.2, return_when=FIRST_EXCEPTION)
+        if heard:
+            raise KeyboardInterrupt
         for future in done:
             future.result()
         if not not_done:

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from coexplore.engines.look import norm_names
+from coexplore.files import writing
 from coexplore.run import Run
 from coexplore.settings import FieldError
 from coexplore.study.callbacks import Moment
@@ -38,7 +39,8 @@ class TensorBoard:
 
     def _new_file(self, run: Run) -> Path:
         folder = self.folder / f"{'+'.join(dict.fromkeys(r.name for r in run.rules))}-{run.seed}-{run.digest[:12]}"
-        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"events.out.tfevents.{time.time():.0f}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
         _append(path, _event(file_version=FIRST))
         return path
@@ -59,5 +61,5 @@ def _event(**fields: Any) -> bytes:  # type: ignore[explicit-any]  # of a protoc
 
 def _append(path: Path, record: bytes) -> None:
     writer = importlib.import_module("tensorboard.summary.writer.record_writer").RecordWriter
-    with path.open("ab") as file:
+    with writing(path), path.open("ab") as file:
         writer(file).write(record)

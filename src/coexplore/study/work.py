@@ -18,7 +18,7 @@ from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
 from coexplore.engines.watched import not_finite, too_large
 from coexplore.run import Result, Run, command, origin
-from coexplore.store import Checkpoint
+from coexplore.store import Checkpoint, Unwritable
 from coexplore.study.callbacks import Caller, Raised, Stopped
 from coexplore.study.group import Group
 from coexplore.study.roles import Audience, Shelf
@@ -149,9 +149,12 @@ class Work:
 
     def _guard(self, engine: Engine[State], runs: list[Run], work: Callable[[], None]) -> list[Run]:
         """An engine may fail in its own way: that ends these runs, not the others. Gives those to begin again: if one
-        run alone is to blame, its neighbours."""
+        run alone is to blame, its neighbours. A store that cannot be written to ends them all."""
         try:
             work()
+        except Unwritable as error:
+            self.problems.append(str(error))
+            raise
         except Exception as error:
             over = {failure.run for failure in self.failures} | {stopped.run for stopped in self.stopped}
             left = [run for run in runs if run not in over]
@@ -165,7 +168,8 @@ class Work:
     def fail(self, run: Run, engine: str, reason: str) -> None:
         self.failures.append(Failure(run, engine, reason))
         if self.store:
-            self.store.fail(run, engine, reason)
+            with contextlib.suppress(Unwritable):  # it is told of at the end
+                self.store.fail(run, engine, reason)
 
     def _train(
         self,
@@ -226,7 +230,8 @@ class Work:
             stopped = self.caller.call(group) if self.caller else []
         except Raised:
             if self.store:
-                group.save_checkpoint(self.store)
+                with contextlib.suppress(Unwritable):  # what the callback raised matters more
+                    group.save_checkpoint(self.store)
             raise
         for i in stopped:
             if self.store:
