@@ -127,7 +127,7 @@ def _kept(store: Store | None) -> Iterator[None]:
         yield
     except Unwritable as error:
         if store:
-            error.strerror += f"; what is there is kept in {store.folder}, and the same command goes on"
+            error.strerror = f"{error.strerror}; what is there is kept in {store.folder}, and the same command goes on"
         raise
 
 
