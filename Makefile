@@ -41,17 +41,13 @@ extremes: .venv/ready
 learning: .venv/ready
 	$(BIN)/pytest -m learning
 
-<<<<<<< HEAD
 # Attacks command lines, files and the C++ engine in two processes, for as long as one likes, and tells what fell.
 SECONDS ?= 600
 KINDS ?=
 fuzz: .venv/ready
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(KINDS)
 
-# Disks that are full, read-only or emptied, and a hundred deaths of two processes that share a study: four minutes.
-=======
 # Disks that are full, read-only or emptied, and a hundred deaths of two processes that share a study: two minutes.
->>>>>>> faults
 # It mounts small disks, which one may in a namespace of one's own, and which nobody else sees.
 faults: .venv/ready
 	unshare --map-root-user --mount $(BIN)/pytest -n 0 -m faults tests/test_disks.py -rP
