@@ -24,6 +24,14 @@ from coexplore.units import Affine
 
 INDEPENDENT = Reinforce()
 
+# One program each: JAX would compile every operation of them by itself, which takes ten times as long.
+learn = jax.jit(network.learn, static_argnames="graded")
+credit_for = jax.jit(lambda rule, params, x, activity, delta: rule.credit(params, x, activity, Feedback(delta)))
+
+
+def grad(f):
+    return jax.jit(jax.grad(f))
+
 
 # In NumPy where nothing is differentiated or traced: JAX would compile every small operation for its shape ------------
 
@@ -202,7 +210,7 @@ def activity(rule, params, x: jax.Array, H: jax.Array):
 def credit(rule, params, x, H, delta):
     """The rule's credit for having drawn H on x, for the signals delta [n]."""
     x, delta = jnp.asarray(x), jnp.asarray(delta)[:, None]
-    return rule.credit(params, x, activity(rule, params, x, H), Feedback(delta))
+    return credit_for(rule, params, x, activity(rule, params, x, H), delta)
 
 
 class Episodes(NamedTuple):
@@ -237,12 +245,15 @@ def expected_credit(rule, params, task: Toy, log_p: jax.Array, H: np.ndarray, V=
 def credit_moments(rule, params, task: Toy, log_p: jax.Array, H: np.ndarray, V=None):
     """Mean and variance of one episode's credit, entry by entry."""
     all_ = episodes(task, log_p, H)
+    return _credit_moments(rule, params, all_, signals(rule, all_, V))
 
+
+@jax.jit
+def _credit_moments(rule, params, all_: Episodes, signal):
     def one(x, h, delta):
         return credit(rule, params, x[None], h[:, None], delta[None])
 
-    each = jax.vmap(one, (0, 1, 0))(*map(jnp.asarray, (all_.x, all_.H, signals(rule, all_, V))))
-    return moments(all_.p, each)
+    return moments(all_.p, jax.vmap(one, (0, 1, 0))(all_.x, all_.H, signal))
 
 
 def moments(p, each):
@@ -305,9 +316,12 @@ def deep_gradient(task: Toy, layers: tuple, rule=INDEPENDENT, signals: str = "bi
     """∇ E[R], by the product rule: Σ r ∇p. Of a rule only how it draws matters here."""
     rules = each_layer(rule, layers)
     all_ = deep(rules, task, layers, signals)
-    weight = all_.r * task.d0[all_.s]
-    log_p = partial(deep_log_p, rules, x=all_.x, Hs=all_.Hs, signals=signals)
-    return jax.grad(lambda layers: jnp.sum(weight * jnp.exp(log_p(layers))))(layers)
+    return _deep_gradient(rules, layers, all_.x, all_.Hs, all_.r * task.d0[all_.s], signals)
+
+
+@partial(jax.jit, static_argnames=("rules", "signals"))
+def _deep_gradient(rules: tuple, layers: tuple, x, Hs, weight, signals: str):
+    return jax.grad(lambda layers: jnp.sum(weight * jnp.exp(deep_log_p(rules, layers, x, Hs, signals))))(layers)
 
 
 def learned(rule, layers: tuple, x, Hs, signal, signals: str = "binary"):
@@ -316,7 +330,7 @@ def learned(rule, layers: tuple, x, Hs, signal, signals: str = "binary"):
     Hs = tuple(map(jnp.asarray, Hs))
     activities = tuple(map(activity, (*rules, None), layers, (x, *(sent(H[-1], signals) for H in Hs[:-1])), Hs))
     net = Network(rules, Bernoulli(), None, signals)
-    return network.learn(net, Params(layers, None), x, activities, jnp.asarray(signal)).layers
+    return learn(net, Params(layers, None), x, activities, jnp.asarray(signal)).layers
 
 
 def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array, signals: str = "binary"):
@@ -328,9 +342,12 @@ def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array, signals: str = "bi
 def deep_variance(rule, task: Toy, layers: tuple, V: jax.Array):
     """The variance of one episode's credit, entry by entry."""
     all_ = deep(each_layer(rule, layers), task, layers)
+    return _deep_moments(rule, layers, all_, all_.r - plain(V)[all_.s])[1]
 
+
+@jax.jit
+def _deep_moments(rule, layers: tuple, all_: Deep, signal):
     def one(x, Hs, signal):
         return learned(rule, layers, x[None], tuple(H[:, None] for H in Hs), signal[None])
 
-    drawn = jax.tree.map(jnp.asarray, (all_.x, all_.Hs, all_.r - plain(V)[all_.s]))
-    return moments(all_.p, jax.vmap(one, (0, 1, 0))(*drawn))[1]
+    return moments(all_.p, jax.vmap(one, (0, 1, 0))(all_.x, all_.Hs, signal))

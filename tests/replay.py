@@ -8,6 +8,7 @@ import oracle
 
 from coexplore import Linear, Multiplexer, Run
 
+INIT = Run.init
 SURE = 1e-5  # Adam divides by the gradient's size: where that is rounding itself, so is the step
 
 
@@ -25,6 +26,11 @@ def shaken(params):
     """Noise on every parameter: at W_rec = 0, where training starts, some mistakes are mute."""
     rng = np.random.default_rng(0)
     return jax.tree.map(lambda p: np.asarray(p) + rng.normal(scale=0.5, size=p.shape).astype(np.float32), params)
+
+
+def noise(run):
+    """Parameters to start from that are noise; nothing has to be compiled for them, as it has for `run.init`."""
+    return shaken(jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), jax.eval_shape(lambda: INIT(run))))
 
 
 def as_dict(record):

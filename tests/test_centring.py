@@ -11,7 +11,6 @@ import pytest
 from coexplore import Boltzmann, Control, Critic, Multiplexer, Reinforce, Run, engines
 from coexplore.engines import control
 from coexplore.engines.control.agent import Scale, pace, unscaled
-from coexplore.rules import Feedback
 from coexplore.rules.centring import Averaging, Expecting, expected
 from coexplore.rules.laws import Activity
 from coexplore.units import Affine
@@ -52,10 +51,10 @@ def taught(task, layer, log_p, signals):
 
 def lesson(rule, params, task, log_p):
     """E[lesson]: it is a mean over episodes, so each one's own lesson is weighed by its probability."""
-    total = {}
+    total, one = {}, jax.jit(rule.lesson)
     for s, k in np.ndindex(*log_p.shape):
         activity = exact.activity(rule, params, jnp.asarray(task.s[s : s + 1]), exact.states(N)[None, k : k + 1])
-        for name, leaf in rule.lesson(params, jnp.asarray(task.s[s : s + 1]), activity).items():
+        for name, leaf in one(params, jnp.asarray(task.s[s : s + 1]), activity).items():
             total[name] = total.get(name, 0) + task.d0[s] * np.exp(log_p[s, k]) * np.asarray(leaf)
     return total
 
@@ -95,7 +94,7 @@ def test_a_constant_signal_moves_nothing_once_predictions_are_right_and_as_print
 def test_with_a_critic_that_is_right_any_prediction_leaves_the_gradient_as_it_is():
     task, layer, log_p, rule = case()
     H, rng = exact.states(N)[None], np.random.default_rng(1)
-    gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, rule.coupling, task.s), H[0]))(layer)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, rule.coupling, task.s), H[0]))(layer)
     wrong = Expecting(
         layer.W, layer.b, layer.W_rec, *(jnp.asarray(rng.normal(size=shape)) for shape in ((4, N), N, (N, N)))
     )
@@ -109,11 +108,10 @@ def test_without_coupling_and_before_anything_is_learned_it_is_reinforce():
     rule = Boltzmann(coupling=0.0, steps=1, centring="learned")
     params = rule.law.init(4, N, jax.random.key(0))
     x, delta = jax.random.normal(jax.random.key(1), (5, 4)), jax.random.normal(jax.random.key(2), (5, 1))
-    activity = rule.law.explore(params, x, jax.random.key(3))
-    mine = rule.credit(params, x, activity, Feedback(delta))
-    theirs = Reinforce().credit(
-        Affine(params.W, params.b), x, Activity(activity.h, activity.draws[-1:]), Feedback(delta)
-    )
+    activity = jax.jit(rule.law.explore)(params, x, jax.random.key(3))
+    mine = exact.credit_for(rule, params, x, activity, delta)
+    alone = Activity(activity.h, activity.draws[-1:])
+    theirs = exact.credit_for(Reinforce(), Affine(params.W, params.b), x, alone, delta)
     np.testing.assert_allclose(mine.W, theirs.W, atol=TIGHT)
     np.testing.assert_allclose(mine.b, theirs.b, atol=TIGHT)
     assert not mine.W_rec.any()
@@ -126,10 +124,11 @@ def test_the_mean_of_the_signal_is_where_it_rests():
     x, delta = jax.random.normal(jax.random.key(1), (4, 4)), jnp.asarray([0.0, 0.25, 0.75, 1.0])
     heard = rule.signal(params, delta)
     np.testing.assert_allclose(heard, delta - 0.5)
-    activity = rule.law.explore(params, x, jax.random.key(3))
-    assert abs(rule.credit(params, x, activity, Feedback(heard[:, None])).m) < TIGHT
-    plain = dataclasses.replace(rule, centring="reward").credit(layer, x, activity, Feedback(heard[:, None]))
-    np.testing.assert_allclose(rule.credit(params, x, activity, Feedback(heard[:, None])).W, plain.W)
+    activity = jax.jit(rule.law.explore)(params, x, jax.random.key(3))
+    credit = exact.credit_for(rule, params, x, activity, heard[:, None])
+    assert abs(credit.m) < TIGHT
+    plain = exact.credit_for(dataclasses.replace(rule, centring="reward"), layer, x, activity, heard[:, None])
+    np.testing.assert_allclose(credit.W, plain.W)
 
 
 # In environments ------------------------------------------------------------------------------------------------------

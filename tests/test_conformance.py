@@ -91,14 +91,15 @@ def test_every_rule_of_the_package_is_in_these_tests():
 def test_shapes_fit(rule):
     params, x, activity, feedback = layer(rule)
     assert activity.h.shape == (B, N)
-    credit = rule.credit(params, x, activity, feedback)
+    credit = jax.eval_shape(lambda x: rule.credit(params, x, activity, feedback), x)
     assert jax.tree.structure(credit) == jax.tree.structure(params)
     assert [leaf.shape for leaf in jax.tree.leaves(credit)] == [leaf.shape for leaf in jax.tree.leaves(params)]
-    d = x @ params.W + params.b
-    assert rule.law.log_probability(params, d, activity).shape == (B,)
-    below = rule.below(params, x, activity, feedback)
-    assert below.above(x).shape == (B,)
-    assert below.above.slope(x).shape == (B, D)
+
+    def heard(x):
+        above, d = rule.below(params, x, activity, feedback).above, x @ params.W + params.b
+        return rule.law.log_probability(params, d, activity), above(x), above.slope(x)
+
+    assert [found.shape for found in jax.eval_shape(heard, x)] == [(B,), (B,), (B, D)]
 
 
 @every_rule

@@ -77,7 +77,7 @@ def test_without_post_the_expected_update_is_the_covariance_and_the_product_of_t
 def test_without_post_and_with_the_true_value_it_is_still_the_gradient_under_the_boltzmann_law(eta):
     task, params, H = coupled_case(1)
     log_p = exact.boltzmann(params, c, task.s)
-    gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
     V = exact.value(task, log_p, H[0])
     found = exact.expected_credit(depressing(WITHOUT_POST, eta), params, task, log_p, H, V)
     scaled = Coupled((1 + eta) * gradient.W, (1 + eta) * gradient.b, pairs(gradient).W_rec)
@@ -165,8 +165,8 @@ def test_without_pre_it_is_the_gradient_of_a_layer_whose_inputs_are_centred(eta)
         return exact.objective(task, exact.boltzmann(p, c, task.s - m), H[0])
 
     moved = Coupled(params.W, params.b + m * params.W.sum(axis=0), params.W_rec)
-    own = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
-    assert exact.largest_gap(found.W / (1 + eta), jax.grad(centred)(moved).W) < TIGHT
+    own = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
+    assert exact.largest_gap(found.W / (1 + eta), exact.grad(centred)(moved).W) < TIGHT
     assert exact.largest_gap(found.W / (1 + eta), own.W - m * own.b) < TIGHT
     assert exact.largest_gap(found.W / (1 + eta), own.W) > 5e-4
     assert exact.largest_gap(found.b, own.b) < TIGHT
@@ -212,7 +212,7 @@ def test_one_without_the_other_is_the_gradient_of_pairs_that_are_centred_and_sta
     log_p, m = exact.boltzmann(params, c, task.s), 0.5 * eta / (1 + eta)
     V = exact.value(task, log_p, H[0])
     found = exact.expected_credit(depressing("one-without-other", eta), params, task, log_p, H, V)
-    own = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
+    own = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
 
     def centred(W_rec, b):
         """½ c (h − m)ᵀ W (h − m) is ½ c hᵀ W h − c m 1ᵀ W h and a constant (W symmetric)."""
@@ -220,7 +220,7 @@ def test_one_without_the_other_is_the_gradient_of_pairs_that_are_centred_and_sta
         return exact.objective(task, exact.boltzmann(same, c, task.s), H[0])
 
     moved = params.b + c * m * params.W_rec.sum(axis=0)
-    other = pairs(Coupled(own.W, own.b, jax.grad(centred)(params.W_rec, moved))).W_rec
+    other = pairs(Coupled(own.W, own.b, exact.grad(centred)(params.W_rec, moved))).W_rec
     lost = c * m * (own.b[:, None] + own.b[None]) * (1 - jnp.eye(len(own.b)))
     assert exact.largest_gap(found.W_rec / (1 + eta), other) < TIGHT
     assert exact.largest_gap(found.W_rec / (1 + eta), pairs(own).W_rec - lost) < TIGHT
@@ -276,7 +276,7 @@ def test_post_before_pre_goes_uphill_below_eta_one_slower_in_what_is_symmetric(e
     """λ = 1, any V, where G = ∇W_rec (M7): symmetric part times 1 − η, the rest times 1 + η, so that the product with
     the gradient is at least (1 − η) |∇|². At η = 1 a W_rec that begins at 0 stays antisymmetric."""
     task, params, H, log_p = recurrent_case(seed)
-    gradient = jax.grad(lambda W_rec: exact.objective(task, law(params, W_rec, task.s), H[-1]))(params.W_rec)
+    gradient = exact.grad(lambda W_rec: exact.objective(task, law(params, W_rec, task.s), H[-1]))(params.W_rec)
     V = np.random.default_rng(seed).normal(size=len(task.s))
     rule = depressing("post-before-pre", eta, Recurrent, trace_decay=1.0)
     found = exact.expected_credit(rule, params, task, log_p, H, V).W_rec
@@ -297,7 +297,7 @@ def test_above_eta_one_post_before_pre_can_go_downhill():
     params = Coupled(jnp.zeros((1, 2)), jnp.zeros(2), jnp.zeros((2, 2)))
     task = exact.Toy(np.ones((1, 1)), np.ones(1), np.asarray([[0.0, 1.0]]), Affine(jnp.ones((2, 1)), jnp.zeros(1)))
     H, log_p = exact.paths(2, 1), exact.recurrent(params, c, 1, task.s)
-    gradient = jax.grad(
+    gradient = exact.grad(
         lambda W_rec: exact.objective(task, exact.recurrent(Coupled(params.W, params.b, W_rec), c, 1, task.s), H[-1])
     )(params.W_rec)
     found = exact.expected_credit(
@@ -318,7 +318,7 @@ def test_without_depression_nothing_changes_and_a_strength_alone_does_nothing():
         p = log_p if kind is Boltzmann else exact.recurrent(params, c, 2, task.s)
         plain, alone = (
             exact.expected_credit(kind(coupling=c, depression_strength=eta), params, task, p, paths, V)
-            for eta in (1, 3)
+            for eta in (1.0, 3.0)
         )
         assert exact.largest_gap(plain, alone) == 0
         zero = exact.expected_credit(depressing(WITHOUT_POST, 0.0, kind), params, task, p, paths, V)

@@ -43,7 +43,7 @@ def two_phase_credit(rule, task, params, log_p, V):
     x, positive = jnp.asarray(np.repeat(all_.x, m, axis=0)), jnp.asarray(np.repeat(all_.H[0], m, axis=0))
     negative = np.concatenate([np.tile(h[combo], (n, 1)) for combo in combos])  # M·B rows, chain after chain
     activity = Phases(positive, jnp.zeros(()), chain_of(positive), chain_of(negative))
-    return rule.credit(params, x, activity, Feedback(jnp.asarray(len(weight) * weight * signal)[:, None]))
+    return exact.credit_for(rule, params, x, activity, jnp.asarray(len(weight) * weight * signal)[:, None])
 
 
 def chain_of(h):
@@ -52,9 +52,10 @@ def chain_of(h):
     return Chain(P=H[:1], H=H, h=h, draws=H)
 
 
+@jax.jit
 def pair_gradient(task, params, c):
-    gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), exact.states(len(p.b))))(params)
-    return exact.by_pairs(gradient)
+    h = exact.states(len(params.b))
+    return exact.by_pairs(jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), h))(params))
 
 
 @pytest.mark.parametrize(("centring", "M"), [("activity", 1), ("activity", 2), ("both", 1), ("both", 2)])

@@ -83,7 +83,7 @@ def test_for_any_law_and_any_prediction_the_bias_is_the_product_of_the_critics_e
 def test_under_the_boltzmann_law_it_is_the_gradient_if_the_critic_or_the_prediction_is_right_and_else_it_is_not():
     rng, task, layer, law = case()
     (mean, _), R = moments(task, law, exact.states(N))
-    gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, C, task.s), exact.states(N)))(layer)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, C, task.s), exact.states(N)))(layer)
     wrong_E, wrong_V = rng.uniform(0.1, 0.9, (4, N)), rng.normal(size=4)
     for E, V, exactly in ((mean, wrong_V, True), (wrong_E, R, True), (wrong_E, wrong_V, False)):
         found = credited(task, predicting(layer, E), law, V)
@@ -107,7 +107,7 @@ def test_E_E_leaves_the_covariance_of_pairs_and_the_product_of_what_is_left_of_t
     np.testing.assert_allclose(found, right, atol=TIGHT)
     assert np.abs(np.einsum("s,sij->ij", task.d0 * (R - V), left) * OFF).max() > 0.005
     gradient = exact.by_pairs(
-        jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, C, task.s), exact.states(N)))(layer)
+        exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, C, task.s), exact.states(N)))(layer)
     )
     with_critic = credited(task, predicting(layer, mean), law, R, pair_strength=1.0).W_rec
     np.testing.assert_allclose(with_critic, gradient.W_rec, atol=TIGHT)
@@ -140,7 +140,7 @@ def test_with_the_synchronous_chain_the_covariance_is_not_the_gradient_of_its_pa
     _, task, layer, _ = case()
     T, H = 2, exact.paths(N, 2)
     log_p = exact.recurrent(layer, C, T, task.s)
-    gradient = jax.grad(lambda p: exact.objective(task, exact.recurrent(p, C, T, task.s), H[-1]))(layer)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.recurrent(p, C, T, task.s), H[-1]))(layer)
     law, R = np.exp(log_p), exact.value(task, log_p, H[-1])
     mean = law @ H[-1]
     rule = Boltzmann(C, T, centring="predicted")
@@ -171,7 +171,7 @@ def test_above_the_first_layer_algorithm_1_is_biased_even_with_a_right_critic_an
         law = jnp.exp(exact.boltzmann(layer, C, x))
         return jnp.einsum("s,sx,xk,sk->", d0, p_x, law, reward)
 
-    gradient = jax.grad(expected_reward)(above)
+    gradient = exact.grad(expected_reward)(above)
     law = np.exp(exact.boltzmann(above, C, x))
     V = np.einsum("sx,xk,sk->s", p_x, law, reward)  # E[R | s]: what a critic that sees s can know
     mean, h = law @ exact.states(N), exact.states(N)

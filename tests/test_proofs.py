@@ -45,7 +45,7 @@ def coupled_case(seed, D=2, N=3, symmetric=True, scale=1.0, binary=False):
 @pytest.mark.parametrize("seed", range(3))
 def test_m1_all_three_reinforce_rules_follow_the_gradient_of_expected_reward(seed):
     rng, task, params, H, log_p = reinforce_case(seed)
-    gradient = jax.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
     any_V = jnp.asarray(rng.normal(size=len(task.s)))
     true_V = exact.value(task, log_p, H[0])
     for centring, V in (("activity", None), ("both", any_V), ("both", true_V), ("reward", true_V)):
@@ -55,7 +55,7 @@ def test_m1_all_three_reinforce_rules_follow_the_gradient_of_expected_reward(see
 
 def test_m1_needs_the_true_value_where_only_the_reward_is_centred():
     _, task, params, H, log_p = reinforce_case(0)
-    gradient = jax.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
     wrong_V = exact.value(task, log_p, H[0]) + 0.5
     assert (
         exact.largest_gap(exact.expected_credit(Reinforce("reward"), params, task, log_p, H, wrong_V), gradient) > 0.05
@@ -65,7 +65,7 @@ def test_m1_needs_the_true_value_where_only_the_reward_is_centred():
 
 def test_m1_the_output_unit_follows_the_gradient_too():
     rng, task, _, H, log_p = reinforce_case(1)
-    gradient = jax.grad(lambda out: exact.objective(task._replace(out=out), log_p, H[0]))(task.out)
+    gradient = exact.grad(lambda out: exact.objective(task._replace(out=out), log_p, H[0]))(task.out)
     V = rng.normal(size=len(task.s))
     all_ = exact.episodes(task, log_p, H)
     a = np.tile([0.0, 1.0], len(all_.p) // 2)[:, None]
@@ -85,7 +85,7 @@ def test_m1_holds_in_both_layers_of_a_two_layer_network():
         return (first[:, :, None] + second[None]).reshape(len(task.s), -1)
 
     pairs = np.repeat(h1, len(h2), axis=0), np.tile(h2, (len(h1), 1))
-    gradient = jax.grad(lambda p: exact.objective(task, log_p(*p), pairs[1]))((lower, upper))
+    gradient = exact.grad(lambda p: exact.objective(task, log_p(*p), pairs[1]))((lower, upper))
     V = rng.normal(size=len(task.s))
     top = exact.episodes(task, log_p(lower, upper), pairs[1][None])
     below = exact.episodes(task._replace(out=task.out), log_p(lower, upper), pairs[1][None])._replace(
@@ -145,7 +145,7 @@ def test_m2_two_sided_centring_has_the_least_variance_for_most_units_of_random_n
 def test_m3_without_a_negative_phase_boltzmann_credit_is_the_gradient_under_the_boltzmann_law(c):
     task, params, H = coupled_case(0)
     log_p = exact.boltzmann(params, c, task.s)
-    gradient = jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
+    gradient = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params)
     V = exact.value(task, log_p, H[0])
     credit = exact.expected_credit(Boltzmann(coupling=c), params, task, log_p, H, V)
     assert exact.largest_gap(credit, exact.by_pairs(gradient)) < TIGHT
@@ -155,7 +155,7 @@ def test_m3_with_exact_negative_statistics_rules_bm1_to_bm3_are_the_same_gradien
     c = 0.7
     task, params, H = coupled_case(1)
     log_p = exact.boltzmann(params, c, task.s)
-    gradient = exact.by_pairs(jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params))
+    gradient = exact.by_pairs(exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), H[0]))(params))
     all_, p = exact.episodes(task, log_p, H), jnp.exp(log_p)
     h = all_.H[0]
     mean_h = (p @ H[0])[all_.s]
@@ -178,7 +178,7 @@ def test_m3_fails_for_the_synchronous_sampler_whose_expected_credit_is_not_the_g
         log_p = exact.synchronous(params, c, T, task.s)
         V = exact.value(task, log_p, H[0])
         rule = Boltzmann(coupling=c, steps=T)
-        return exact.expected_credit(rule, params, task, log_p, H, V), exact.by_pairs(jax.grad(reward)(params))
+        return exact.expected_credit(rule, params, task, log_p, H, V), exact.by_pairs(exact.grad(reward)(params))
 
     for seed in range(30):
         cosines.append(exact.cosine(*credit_and_gradient(*coupled_case(seed, N=4))))
@@ -241,6 +241,7 @@ def recurrent_credit(task, params, c, T, lambda_, centring="activity", V=None):
     return exact.expected_credit(rule, params, task, exact.recurrent(params, c, T, task.s), H, V)
 
 
+@partial(jax.jit, static_argnames="T")
 def recurrent_gradient(task, params, c, T, first=None):
     H = exact.paths(params.b.shape[0], T)
     return jax.grad(lambda p: exact.objective(task, exact.recurrent(p, c, T, task.s, first), H[-1]))(params)

@@ -85,7 +85,7 @@ def test_where_units_hear_signed_signals_algorithm_1_follows_the_gradient_of_the
     V = exact.value(task, log_p, H[0])
     rule = Boltzmann(coupling=c, chain_signals="signed")
     credit = exact.expected_credit(rule, params, task, log_p, H, V)
-    assert exact.largest_gap(credit, exact.by_pairs(jax.grad(objective)(params))) < TIGHT
+    assert exact.largest_gap(credit, exact.by_pairs(exact.grad(objective)(params))) < TIGHT
 
 
 @pytest.mark.usefixtures("_float64")

@@ -105,4 +105,4 @@ def test_straight_through_is_backprop_through_the_means_of_the_drawn_values():
         return jnp.mean(signal * exact.log_ber(hs[-1], value @ layers[-1].W + layers[-1].b))
 
     credit = exact.learned(StraightThrough(), layers, x, tuple(h[None] for h in hs), signal)
-    assert exact.largest_gap(credit, jax.grad(through)(layers)) < TIGHT
+    assert exact.largest_gap(credit, exact.grad(through)(layers)) < TIGHT

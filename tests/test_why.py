@@ -159,7 +159,7 @@ def test_of_deterministic_units_the_gradient_is_that_of_the_output():
         out = params.layers[1]
         return (answer * jnp.tanh(0.5 * (jnp.tanh(s @ hidden.W + hidden.b) @ out.W + out.b)[:, 0])).mean()
 
-    slope = jax.grad(earned)(params.layers[0])
+    slope = exact.grad(earned)(params.layers[0])
     found = np.mean([gradients.exact_block(run, params, jax.random.key(i))[0].W for i in range(8)], axis=0)
     assert np.abs(found - slope.W).max() < 0.01 * np.abs(slope.W).max() + 0.003
     value, se = gradients.measured(run, params)["forward"]["cosine"]
