@@ -20,6 +20,7 @@ from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import Task
 
 STATES = 256
+MOST = 10**11  # multiplications that a look at a network may cost; more would not end
 Rates = Mapping[str, NDArray[Any]]  # type: ignore[explicit-any]  # of any type
 State = Any  # type: ignore[explicit-any]  # whatever a task makes of it
 FIRING = "firing."  # … and the number of the layer: how often each of its units fires
@@ -34,9 +35,16 @@ def frozen(run: Run, last: float, seen: Rates, params: Params | None) -> bool:
     if not abs(last - run.task.chance) < NEAR_CHANCE:
         return False
     rates: Rates = {name: x[-1] for name, x in seen.items() if name.startswith(FIRING)}
-    if not rates and params is not None and isinstance(run.task, Task) and not run.task.missing:
+    if not rates and params is not None and isinstance(run.task, Task) and not run.task.missing and within_reach(run):
         rates = firing(run, params)
     return stuck(run, rates)
+
+
+def within_reach(run: Run) -> bool:
+    """Whether somebody may look at what its network does: a chain may be too long for that."""
+    pairs = zip(run.sizes, run.sizes[1:], strict=False)
+    passes = max(law.passes for law in run.network.actor.laws)
+    return STATES * passes * (sum(a * b for a, b in pairs) + sum(N * N for N in run.hidden)) <= MOST
 
 
 def stuck(run: Run, rates: Rates) -> bool:

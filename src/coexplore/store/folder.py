@@ -17,6 +17,7 @@ import gc
 import json
 import os
 import re
+import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,13 +25,14 @@ from pathlib import Path
 from coexplore import engines
 from coexplore.run.result import Result
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json
+from coexplore.settings import Json
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
-from coexplore.store.encoding import Stored, about, encoded, key, read_result, received
+from coexplore.store.encoding import Stored, about, checked_tensors, key, read_result, received
 from coexplore.store.index import Index, Stamp, read_index, write_index
 from coexplore.store.locks import locked
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
-from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, left_out, sealed, unseal, write
+from coexplore.store.sealed import SUFFIX, UnknownError, left_out, readable, sealed, unseal, write
+from coexplore.store.texts import StoreError, UnreadableError, one_line, read_json
 from coexplore.store.under_way import FRESH, UnderWay, age, read_under_way
 
 STALE = 60.0  # seconds after which a temporary file cannot be one that is being written
@@ -51,7 +53,7 @@ class Store:
 
     def save(self, result: Result) -> Result:
         """Write a finished run, whose checkpoint and any earlier failure are over; gives it as it is in the store."""
-        sha256, data = sealed(about(result.run, result.engine), encoded(result), result.provenance)
+        sha256, data = sealed(about(result.run, result.engine), checked_tensors(result), result.provenance)
         return self._put(result, {**result.provenance, "sha256": sha256}, data)
 
     def adopt(self, run: Run, engine: str, data: bytes) -> Result:
@@ -89,7 +91,7 @@ class Store:
                 if name in stamps and run not in known:
                     try:
                         known[run] = indexed.get(name) or read_result(self.folder / name, run)
-                    except UnknownError as error:  # it may mean something elsewhere
+                    except (UnknownError, UnreadableError) as error:  # it may mean something elsewhere, or later
                         problems.append(f"{error}; the run is trained again")
                     except StoreError as error:
                         problems.append(f"{error}; set aside in {self._set_aside(self.folder / name)}")
@@ -172,6 +174,11 @@ class Store:
         except StoreError as error:
             return None, [f"{error}; set aside in {self._set_aside(path)}"]
 
+    def refuse_checkpoint(self, run: Run, engine: str, why: str) -> str:
+        """A line about one that the engine cannot go on from, which is set aside."""
+        path = self._checkpoint_path(run, engine)
+        return f"{path}: not a checkpoint of this run ({why}); set aside in {self._set_aside(path)}"
+
     def checkpoint_bytes(self, run: Run, engine: str) -> bytes | None:
         """The bytes of its file, for somebody who trains the run elsewhere."""
         with contextlib.suppress(OSError):
@@ -185,7 +192,7 @@ class Store:
         """Runs that have a checkpoint; one that cannot be read, perhaps because it is just being moved, is left out."""
         running = []
         for path in sorted(self.folder.glob(f"{CHECKPOINTS}/*{SUFFIX}")):
-            with contextlib.suppress(StoreError, FieldError, OSError, ValueError, KeyError, TypeError, AttributeError):
+            with contextlib.suppress(StoreError):
                 running.append(read_under_way(path))
         return running
 
@@ -218,8 +225,11 @@ class Store:
         """Why runs failed, as far as it can be read."""
         reasons = []
         for path in sorted(self.folder.glob(f"{FAILED}/*.json"))[:MOST_FAILURES]:
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                reasons.append(str(json.loads(path.read_text())["reason"]))
+            try:
+                with readable(path, "failure"):
+                    reasons.append(one_line(str(read_json(path)["reason"])))
+            except StoreError as error:
+                reasons.append(str(error))
         return reasons
 
     # Housekeeping
@@ -261,7 +271,7 @@ def _stamp(file: Path | os.DirEntry[str]) -> Stamp | None:
         status = file.stat()
     except OSError:
         return None
-    return Stamp(status.st_size, status.st_mtime_ns)
+    return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def _there(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:

@@ -30,6 +30,13 @@ WAITING = 2048  # runs at a time of an engine whose threads only wait: several t
 STARTS = 4  # of its groups at a time: the first ones, which have most to do, should not wait for all the others
 
 
+SPOILT = (ValueError, KeyError, TypeError, IndexError, OverflowError, AssertionError)  # a checkpoint, if there is one
+
+
+class Again(Exception):
+    """Runs whose checkpoints are of no use begin again; nothing else has happened."""
+
+
 class Failure(NamedTuple):
     run: Run
     engine: str
@@ -136,8 +143,7 @@ class Work:
         waiting = _together(engine, saved)
         for same in waiting:
             train = functools.partial(self._train, engine, same, saved, trained, started)
-            if others := self._guard(engine, same, train):
-                waiting.append(others)
+            waiting += _together(engine, {run: saved[run] for run in self._guard(engine, same, train)})
         return trained
 
     def _checkpoint(self, run: Run, engine: Engine[State]) -> Checkpoint | None:
@@ -152,6 +158,8 @@ class Work:
         run alone is to blame, its neighbours."""
         try:
             work()
+        except Again:
+            return runs
         except Exception as error:
             over = {failure.run for failure in self.failures} | {stopped.run for stopped in self.stopped}
             left = [run for run in runs if run not in over]
@@ -178,7 +186,12 @@ class Work:
         if self.stop.is_set():
             return
         began = time.perf_counter()
-        group = Group(engine, runs, [saved[run] for run in runs], self._moments)
+        try:
+            group = Group(engine, runs, [saved[run] for run in runs], self._moments)
+        except SPOILT as error:
+            if not self._put_aside(engine, runs, saved):
+                raise
+            raise Again from error
         started()
         self.compile_seconds = max(self.compile_seconds, time.perf_counter() - began)
         self.show.advance(runs, group.done, None)
@@ -188,6 +201,15 @@ class Work:
         except Fault:
             self.show.advance(runs, -group.done, None)  # those that begin again
             raise
+
+    def _put_aside(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> bool:
+        """Whether any of the checkpoints was of no use to the engine: its run begins again."""
+        spoilt = {run: why for run in runs if (point := saved[run]) and (why := _unusable(engine, run, point))}
+        for run, why in spoilt.items():
+            saved[run] = None
+            if self.store:
+                self.problems.append(self.store.refuse_checkpoint(run, engine.name, why))
+        return bool(spoilt)
 
     @property
     def _moments(self) -> int:
@@ -256,6 +278,15 @@ def _together(engine: Engine[State], saved: dict[Run, Checkpoint | None]) -> lis
         alike[(point.done, engine.width(point.tensors)) if point else (0, None)].append(run)
     cut = [(same, width or len(same)) for (_, width), same in alike.items()]
     return [same[i : i + width] for same, width in cut for i in range(0, len(same), width)]
+
+
+def _unusable(engine: Engine[State], run: Run, point: Checkpoint) -> str:
+    """Why the engine cannot go on from it; nothing if it can."""
+    try:
+        engine.restore([run], [point.tensors])
+    except SPOILT as error:
+        return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return ""
 
 
 def _now() -> str:
