@@ -39,7 +39,7 @@ def said(error: BaseException) -> str:
 
 def fitting(saved: Tensors, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
     """An array of a checkpoint, if it is what the engine would have written: a file may hold anything."""
-    x = saved[name]
+    x = np.asarray(saved[name])
     if x.shape != shape or x.dtype != dtype:
         raise ValueError(f"{name!r} has shape {list(x.shape)} and should have {list(shape)}")
     return x

@@ -49,8 +49,19 @@ def within_reach(run: Run) -> bool:
 
 def stuck(run: Run, rates: Rates) -> bool:
     """Whether every unit of some binary layer fires in none of the states, or in all."""
-    binary = [rates.get(f"{FIRING}{i}") for i, law in enumerate(run.network.actor.laws) if law.binary]
+    binary = [rates.get(f"{FIRING}{i}") for i in _binary(run.setting, *kinds_in(run))]
     return any(bool(np.all((x < RARELY) | (x > 1 - RARELY))) for x in binary if x is not None)
+
+
+@functools.lru_cache(maxsize=10_000)  # thousands of seeds share it
+def _binary(run: Run, *kinds: type) -> list[int]:
+    """The places of its layers of binary units."""
+    return [i for i, law in enumerate(run.network.actor.laws) if law.binary]
+
+
+def kinds_in(run: Run) -> list[type]:
+    """Of its rules and its task: runs are equal by their names, and what these mean may be changed in a notebook."""
+    return [*map(type, run.rules), type(run.task)]
 
 
 def firing(run: Run, params: Params) -> Rates:

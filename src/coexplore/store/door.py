@@ -4,6 +4,7 @@ Whoever has a Result may rely on this: the curve has as many points as its run g
 the shapes of its network, and all of them are numbers that can be averaged, squared and drawn. Nobody looks again.
 """
 
+import functools
 import math
 from collections.abc import Mapping
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from coexplore import engines
 from coexplore.run.curve import bins
-from coexplore.run.frozen import FIRING
+from coexplore.run.frozen import FIRING, kinds_in
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, Unknown
@@ -91,7 +92,7 @@ def check_finite(name: str, x: Tensor) -> None:
 
 def check_rewards(name: str, x: Tensor) -> None:
     check_finite(name, x)
-    if np.max(np.abs(x), initial=0.0) > LARGEST:
+    if x.size and float(np.max(np.abs(x))) > LARGEST:
         raise ValueError(f"{name!r} has numbers beyond {LARGEST:g}")
 
 
@@ -122,13 +123,24 @@ def checked_provenance(told: Mapping[str, Json]) -> dict[str, Json]:
 def sizes_of(run: Run) -> tuple[int, ...]:
     """None at all where an environment is not installed here."""
     try:
-        return run.sizes
+        return _sizes(run.setting, *kinds_in(run))
     except FieldError:
         return ()
 
 
+@functools.lru_cache(maxsize=10_000)
+def _sizes(run: Run, *kinds: type) -> tuple[int, ...]:
+    return run.sizes
+
+
 def shapes(run: Run) -> Shapes:
-    """Of its parameters. Tracing takes 10 ms: runs that differ in numbers alone, such as a seed, share it."""
+    """Of its parameters."""
+    return _shapes(run.setting, *kinds_in(run))
+
+
+@functools.lru_cache(maxsize=10_000)  # thousands of seeds share them
+def _shapes(run: Run, *kinds: type) -> Shapes:
+    """Tracing takes 10 ms: settings that differ in numbers alone share it."""
     alike = jax.tree.structure(run.network), run.sizes
     if alike not in _TRACED:
         traced = jax.eval_shape(run.init)

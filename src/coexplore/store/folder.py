@@ -41,7 +41,7 @@ OWN = (CHECKPOINTS, FAILED, DAMAGED, PLANS, LOCKS, ".index")
 INDEX = Path(".index") / f"runs{SUFFIX}"
 NAME = re.compile(rf"[0-9a-f]{{64}}\.[a-z]+-[0-9]+{re.escape(SUFFIX)}")  # of a finished run
 LEAST_INDEXED = 100  # fewer files than that are opened as fast
-MANY = 5000  # runs for which it is faster to list the whole folder than to look at each file
+MANY = 1000  # runs for which it is faster to list the whole folder than to look at each file
 MOST_FAILURES = 20
 
 
@@ -84,6 +84,7 @@ class Store:
         files = [(run, f"{key(run, each)}{SUFFIX}") for run in runs for each in names]
         known: dict[Run, Result] = {}
         problems: list[str] = []
+        learned: dict[str, Result] = {}
         with _all_kept() if len(runs) > MANY else contextlib.nullcontext():
             stamps = self._stamps() if len(runs) > MANY else _there(self.folder, [name for _, name in files])
             indexed = self._index.results(self.folder, stamps)
@@ -91,10 +92,14 @@ class Store:
                 if name in stamps and run not in known:
                     try:
                         known[run] = indexed.get(name) or read_result(self.folder / name, run)
+                        if name not in indexed:
+                            learned[name] = known[run]
                     except (UnknownError, UnreadableError) as error:  # it may mean something elsewhere, or later
                         problems.append(f"{error}; the run is trained again")
                     except StoreError as error:
                         problems.append(f"{error}; set aside in {self._set_aside(self.folder / name)}")
+        if len(learned) >= LEAST_INDEXED:  # or the next study would open them all again
+            self._learn(learned, {**self._stamps(), **{name: stamps[name] for name in learned}})
         return known, problems
 
     def results(self) -> tuple[list[Result], list[str]]:

@@ -186,12 +186,7 @@ class Work:
         if self.stop.is_set():
             return
         began = time.perf_counter()
-        try:
-            group = Group(engine, runs, [saved[run] for run in runs], self._moments)
-        except SPOILT as error:
-            if not self._put_aside(engine, runs, saved):
-                raise
-            raise Again from error
+        group = self._group(engine, runs, saved)
         started()
         self.compile_seconds = max(self.compile_seconds, time.perf_counter() - began)
         self.show.advance(runs, group.done, None)
@@ -200,6 +195,14 @@ class Work:
                 trained.append((group, (time.perf_counter() - began) / len(runs)))
         except Fault:
             self.show.advance(runs, -group.done, None)  # those that begin again
+            raise
+
+    def _group(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> Group[State]:
+        try:
+            return Group(engine, runs, [saved[run] for run in runs], self._moments)
+        except SPOILT as error:
+            if self._put_aside(engine, runs, saved):
+                raise Again from error
             raise
 
     def _put_aside(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> bool:
