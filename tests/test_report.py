@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser import offline
 
-from coexplore import Boltzmann, Result, Run
+from coexplore import Boltzmann, Run
 from coexplore.cli.report import report_command
 from coexplore.report import html
 from coexplore.report.data import report

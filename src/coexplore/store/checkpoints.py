@@ -3,10 +3,21 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from coexplore import engines
+from coexplore.run.curve import full_bins
 from coexplore.run.result import Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.store.door import SNAPSHOTS, UPDATES, check_finite, check_seen, check_snapshots, sizes_of
+from coexplore.store.door import (
+    CURVE,
+    SNAPSHOTS,
+    UPDATES,
+    check_finite,
+    check_rewards,
+    check_seen,
+    check_snapshots,
+    sizes_of,
+)
 from coexplore.store.encoding import about, is_about, run_of, with_prefix, without_prefix
 from coexplore.store.sealed import Unsealed, kinds_of, readable, sealed
 from coexplore.store.texts import StoreError
@@ -36,10 +47,10 @@ def opened_checkpoint(
     if not _is_about(stated, run, engine):
         raise StoreError(f"{source}: another run's checkpoint under this name")
     with readable(source, "checkpoint"):
-        return checked_checkpoint(run, tensors) if provenance["built"] == built else None
+        return checked_checkpoint(run, engine, tensors) if provenance["built"] == built else None
 
 
-def checked_checkpoint(run: Run, tensors: Tensors) -> Checkpoint:
+def checked_checkpoint(run: Run, engine: str, tensors: Tensors) -> Checkpoint:
     """What no engine needs to look at again; the shapes of its own arrays it knows by itself."""
     seen = without_prefix(SNAPSHOTS, tensors)
     own = {name: tensor for name, tensor in tensors.items() if not name.startswith(SNAPSHOTS)}
@@ -52,6 +63,10 @@ def checked_checkpoint(run: Run, tensors: Tensors) -> Checkpoint:
         raise ValueError("snapshots of no moment")
     check_snapshots(sizes_of(run), kinds_of(seen))
     check_seen(int(done), seen)
+    curve = engines.find(engine).curve(run, own)
+    if curve.ndim != 1 or len(curve) > full_bins(int(done), run.updates):
+        raise ValueError("not the curve of this run")
+    check_rewards(CURVE, curve)
     return Checkpoint(own, seen)
 
 

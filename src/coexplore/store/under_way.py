@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore import engines
-from coexplore.run.curve import full_bins
 from coexplore.run.run import Run
 from coexplore.store.checkpoints import checked_checkpoint
-from coexplore.store.door import CURVE, check_rewards, checked_engine
+from coexplore.store.door import checked_engine
 from coexplore.store.encoding import run_of
 from coexplore.store.sealed import readable, unseal
 
@@ -37,12 +36,9 @@ def read_under_way(path: Path) -> UnderWay:
     about, tensors, _ = unseal(path)
     with readable(path, "checkpoint"):
         run = run_of(about["run"])
-        own, done = checked_checkpoint(run, tensors), int(tensors["done"])
-        curve = engines.find(checked_engine(about["engine"])).curve(run, own.tensors)
-        if curve.ndim != 1 or len(curve) > full_bins(done, run.updates):
-            raise ValueError("not the curve of this run")
-        check_rewards(CURVE, curve)
-        return UnderWay(run, done, curve, fresh)
+        engine = checked_engine(about["engine"])
+        point = checked_checkpoint(run, engine, tensors)
+        return UnderWay(run, point.done, engines.find(engine).curve(run, point.tensors), fresh)
 
 
 def age(path: Path) -> float:
