@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from coexplore.network import Params
 from coexplore.run.result import Result, Tensor, Tensors
@@ -37,13 +37,20 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
 
 
-def saved(tensors: Tensors, name: str, like: Tensor) -> Tensor:
-    """A tensor of a checkpoint, which has the shape and the type that this engine gives it."""
+def fitting(tensors: Tensors, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
+    """An array of a checkpoint, if it is what the engine would have written: a file may hold anything."""
     found = tensors.get(name)
-    if found is None or (found.shape, found.dtype) != (like.shape, like.dtype):
+    if found is None or found.shape != shape or found.dtype != dtype:
         there = "not there" if found is None else f"{found.dtype} of shape {found.shape}"
-        raise ValueError(f"checkpoint: {name} is {there}, and should be {like.dtype} of shape {like.shape}")
+        raise ValueError(f"checkpoint: {name} is {there}, and should be {np.dtype(dtype)} of shape {shape}")
     return np.asarray(found)
+
+
+def checked_width(saved: Tensors, widths: tuple[int, int]) -> int:
+    width, (narrow, wide) = int(fitting(saved, "width", (), saved["width"].dtype)), widths
+    if not narrow <= width <= wide:
+        raise ValueError(f"'width' is {width}, and should be from {narrow} to {wide}")
+    return width
 
 
 @runtime_checkable
@@ -113,7 +120,10 @@ class Engine(Protocol[S]):
         """A checkpoint of each run: arrays under names of the engine's own, one of which is `done`."""
 
     def restore(self, runs: list[Run], tensors: list[Tensors]) -> S:
-        """The state again, to go on bit for bit; all runs must have done equally many updates, in equal widths."""
+        """The state again, to go on bit for bit; all runs must have done equally many updates, in equal widths.
+
+        ValueError, KeyError, TypeError or IndexError where these are not arrays that `tensors` can have given.
+        """
 
     def width(self, tensors: Tensors) -> int | None:
         """How wide the group of a checkpoint was, and will be again: so many may go on together. None: any number."""

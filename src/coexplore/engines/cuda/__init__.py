@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore import network
-from coexplore.engines.base import saved
+from coexplore.engines.base import fitting
 from coexplore.engines.cuda import device
 from coexplore.engines.cuda.device import Kernel
 from coexplore.engines.cuda.layout import (
@@ -248,9 +248,9 @@ def tensors(state: State) -> list[Tensors]:
 
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     kind = _shape(runs)
-    words, numbers = np.empty(kind.length, np.uint32), np.empty(kind.length, np.float32)
-    like = dict(zip(ARRAYS, (words, numbers, numbers, np.empty(bins(runs[0].updates), np.uint32)), strict=True))
-    arrays = {key: np.stack([saved(own, key, like[key]) for own in tensors]) for key in ARRAYS}
+    shapes = dict.fromkeys(ARRAYS, (kind.length,)) | {"curve": (bins(runs[0].updates),)}
+    types = dict.fromkeys(ARRAYS, np.float32) | {"weights": np.uint32, "curve": np.uint32}
+    arrays = {key: np.stack([fitting(saved, key, shapes[key], types[key]) for saved in tensors]) for key in ARRAYS}
     return _placed(runs, device.Gpu(), kind, arrays, int(tensors[0]["done"]))
 
 
