@@ -82,6 +82,15 @@ def browser():
         yield driver
 
 
+@pytest.fixture(autouse=True)
+def signals():
+    """A command that has ended in this process hears none any more; the next test should."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture
 def here(monkeypatch, capsys):
     """The command in this process, which has long imported what takes a process of its own a second or two."""
@@ -89,13 +98,8 @@ def here(monkeypatch, capsys):
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["coexplore", *map(str, words)])
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            with pytest.raises(SystemExit) as left:
-                cli.main()
-        finally:  # a command that has ended hears no signals
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        with pytest.raises(SystemExit) as left:
+            cli.main()
         return subprocess.CompletedProcess(words, left.value.code, *capsys.readouterr())
 
     return run

@@ -221,7 +221,7 @@ def test_the_command_writes_for_tensorboard(tmp_path, here):
     assert len(events(folder)["reward"]) == 20
     blocked = here("train", *words[:-1], str(folder / next(folder.iterdir())))
     assert blocked.returncode == 2
-    assert re.search(r"tensorboard: '.*' is not allowed; give a folder that can be written", blocked.stderr)
+    assert re.search(r"tensorboard: '.* is not allowed; give a folder that can be written", blocked.stderr)
     done = here("train", *words, "--cluster", "ray")
     assert done.returncode == 2
     assert "cluster: 'ray' is not allowed; give none to a training with a callback" in done.stderr
@@ -235,7 +235,7 @@ def test_a_disk_that_is_full_is_one_line_on_the_command_line(tmp_path, here, mon
     words = ["--units", "3", "--bits", "1", "--episodes", "1600", "--tensorboard", str(tmp_path)]
     done = here("train", "reinforce", *words)
     assert done.returncode == 1
-    assert done.stderr.endswith("coexplore: [Errno 28] No space left on device\n")
+    assert done.stderr.endswith("[Errno 28] No space left on device\n")
 
 
 def test_where_tensorboard_is_missing_a_line_says_what_to_install(monkeypatch, tmp_path):

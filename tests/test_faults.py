@@ -143,7 +143,7 @@ def test_what_is_written_of_a_store_is_there_whole_or_not_at_all(tmp_path, here,
     (tmp_path / name).write_text("earlier")
     for k in (0, 1, 2) if "pack" in words else (1,):  # no new file, nothing into it, no new name for it
         with Machine(tmp_path, k).failing() as machine:
-            one_line(here(*words.split(), "--store", store), f"{name}: {FULL}")
+            one_line(here(*words.split(), "--store", store), f"'{name}': {FULL}")
         assert machine.count == k + 1
         assert [path.read_text() for path in tmp_path.iterdir()] == ["earlier"]
 

@@ -8,6 +8,7 @@ from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, 
 from coexplore import StraightThrough as STE
 from coexplore import UnbiasedWeightMax as Unbiased
 from coexplore.cli import train as cli
+from coexplore.cli.parser import Shown
 from coexplore.rules import BUILT_IN
 from coexplore.run import command, flat, grid, labels
 from coexplore.settings import FieldError
@@ -101,7 +102,7 @@ def test_such_a_line_ends_the_command_with_status_2(here):
 
 
 def test_help_says_what_layers_are(capsys):
-    with pytest.raises(SystemExit):
+    with pytest.raises(Shown):
         cli.train_command(["boltzmann", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "a rule for each hidden layer, instead of RULE: names of rules, such as boltzmann,reinforce" in text
