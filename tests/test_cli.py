@@ -229,7 +229,9 @@ def test_an_interrupted_command_leaves_earlier_results_as_they_were(here, tmp_pa
 
 def test_a_flag_and_its_value_may_be_one_word(monkeypatch, here):
     asked = []
-    monkeypatch.setattr("coexplore.cli.train.train_all", lambda runs, options, store: asked.append((runs, options)))
+    monkeypatch.setattr(
+        "coexplore.cli.train.train_all", lambda runs, options, store: asked.append((list(runs), options))
+    )
     for words in (
         "train recurrent --task CartPole-v1 --discount 0.9 --seeds 2",
         "train map-prop --preset cartpole --anneal 7",

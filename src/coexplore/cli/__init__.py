@@ -1,6 +1,5 @@
 """The command: parses, calls, prints; nothing else. Its flags follow from the fields of Run, its task and its rules."""
 
-import _thread
 import contextlib
 import errno
 import importlib
@@ -8,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import traceback
 from typing import NoReturn
 
@@ -93,10 +93,12 @@ def _deafen() -> None:
 
 
 def _again(lost: "sys.UnraisableHookArgs") -> None:
-    """Ctrl-C that came where nothing can be raised, as in what JAX does when garbage is collected, comes again. What
-    else is lost there concerns nobody."""
-    if isinstance(lost.exc_value, KeyboardInterrupt):
-        _thread.interrupt_main(signal.SIGTERM)  # which is the same to us, and heard in the background too
+    """Ctrl-C that came where nothing can be raised, as in what JAX does when garbage is collected, comes again a moment
+    later. What else is lost there concerns nobody."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):  # SIGTERM is the same to us, and heard in the background too
+        later = threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGTERM])
+        later.daemon = True
+        later.start()
     elif os.environ.get(DEBUG) == "1":
         sys.__unraisablehook__(lost)
 

@@ -7,15 +7,20 @@ from typing import Any
 from coexplore.cli.parser import Parser
 from coexplore.cli.results import chosen_results
 from coexplore.cli.tables import console, evaluation_table, null
-from coexplore.run import Result
+from coexplore.engines.guard import fault
+from coexplore.rules import Reinforce
+from coexplore.run import Result, Run
 from coexplore.run.evaluation import EPISODES, SEED, Evaluation
 from coexplore.run.kinds import TaskName
+from coexplore.settings import FieldError
 from coexplore.store import StoreError
 
 
 def evaluate_command(words: list[str]) -> int:
     options = evaluate_parser().read(words)
     task = None if options["task"] is None else TaskName().parse("task", options["task"])
+    if task is not None and (wrong := fault(Run(rule=Reinforce(), task=task))):
+        raise FieldError(wrong)
     seed = int(SEED.parse("seed", options["seed"]))
     chosen = chosen_results(options)
     able = [result for result in chosen if result.params is not None]
