@@ -18,6 +18,8 @@ from pathlib import Path
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0" + (
     " --xla_cpu_use_fusion_emitters=false" if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11) else ""
 )
+# Every worker has a core: threads of NumPy's that wait for one another take it from them. Workers inherit it.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import jax
 import pytest

@@ -26,9 +26,9 @@ def coexplore(*words):
     return subprocess.run([*COEXPLORE, *words], capture_output=True, text=True, env=PLAIN, check=False)
 
 
-def test_train_writes_a_table_a_picture_and_results(tmp_path):
+def test_train_writes_a_table_a_picture_and_results(tmp_path, here):
     out = tmp_path / "deep" / "out"
-    done = coexplore(
+    done = here(
         "train", "boltzmann", "reinforce", *SMALL, "--coupling", "0", "0.4..0.1", "--seeds", "2", "--out", str(out)
     )
     assert done.returncode == 0, done.stderr

@@ -34,20 +34,18 @@ def test_the_table_on_depth_is_that_of_the_runs_in_this_repository():
 
 
 def test_the_verdicts_on_the_pages_are_those_of_the_runs_in_this_repository():
-    """In a process of its own: shapes checked at every call would double the time of thousands of runs. docs/claims.md
-    has the words of the pack with 200 seeds; the dated note in docs/verdicts.md those of the 20 seeds."""
+    """docs/claims.md has the words of the pack with 200 seeds; the dated note in docs/verdicts.md those of the 20."""
     script = """
 import json, sys
 from coexplore.store import load
 from coexplore.paper.claims import verdicts
 from coexplore.paper.verdict import table
-found = verdicts(load(sys.argv[1]))
-shown = table([one for one in found if not one.proof])
-print(json.dumps([shown, [[one.id, one.verdict] for one in found]]))
+every = [verdicts(load(path)) for path in sys.argv[1:]]
+shown = [table([one for one in found if not one.proof]) for found in every]
+print(json.dumps([shown, [[[one.id, one.verdict] for one in found] for found in every]]))
 """
-    words = {}
-    for path in sorted(RESULTS.glob("*/paper*.safetensors")):
-        shown, found = printed(script, str(path))
+    words, paths = {}, sorted(RESULTS.glob("*/paper*.safetensors"))
+    for path, shown, found in zip(paths, *printed(script, *map(str, paths)), strict=True):
         assert shown == path.with_name(path.stem.replace("paper", "claims") + ".md").read_text().rstrip("\n")
         words[path.parent.name, path.stem] = found
     latest, claims = words["cuda", "paper-200"], (ROOT / "docs" / "claims.md").read_text()

@@ -60,7 +60,9 @@ def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in
         "--learning-rate",
         "0.02",
     ]
-    out = ran([str(BIN / "coexplore"), *words, "--episodes", "64000"], plug_in, PYTHONPATH=str(plug_in))
+    words += ["--episodes", "64000", "--out", "out"]
+    out = ran([str(BIN / "coexplore"), *words], plug_in, PYTHONPATH=str(plug_in))
+    assert (plug_in / "out" / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert "population strength=0.5" in out
     assert "population strength=1..0" in out
     last = [float(row.split("│")[4].split()[0]) for row in out.splitlines() if row.startswith("│ population")]
