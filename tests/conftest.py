@@ -86,11 +86,10 @@ def browser():
 
 @pytest.fixture(autouse=True)
 def signals():
-    """A command that has ended in this process hears none any more; the next test should."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    """A command that has ended in this process hears none any more; the next test, and what it starts, should."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @pytest.fixture
