@@ -66,6 +66,11 @@ def test_a_refusal_names_the_argument_and_what_would_be_right(changed):
         cpu.kernel().advance(*arguments(**changed))
 
 
+def test_whole_numbers_are_numbers_and_those_of_numpy_too():
+    changed = {"numbers": (1,) * 14 + (np.float32(1),), "updates": np.int64(10), "t": np.uint8(3), "n": np.int32(7)}
+    assert np.isfinite(cpu.kernel().advance(*arguments(**changed)))
+
+
 @pytest.mark.parametrize(("at", "value"), [(2, 1024), (2, 4096), (3, 2**31), (4, 65), (6, 7), (0, "x"), (8, 1)])
 def test_a_shape_that_it_does_not_take_is_refused_in_one_line(at, value):
     usual = ["boltzmann", "relu", 8, 2, 4, 8, 2, *[True] * 3, *[False] * 3, "none", False]

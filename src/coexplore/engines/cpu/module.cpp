@@ -116,7 +116,8 @@ static void new_shape(Shape* self, const nb::args& args, const nb::kwargs& named
 
 // Couplings and rates as (start, stop) pairs, then plain numbers, in the order of Numbers.
 static Numbers numbers_of(nb::handle given_numbers, int64_t updates) {
-  const auto x = given<std::array<double, 15>>("numbers", given_numbers, "15 numbers");
+  std::array<double, 15> x;
+  if (!nb::try_cast(given_numbers, x)) throw refusal("numbers", given_numbers, "15 numbers");
   auto linear = [&](int i) { return Linear{x[2 * i], x[2 * i + 1]}; };
   return {linear(0), linear(1), linear(2), linear(3), linear(4), linear(5), x[12], x[13], x[14], updates};
 }
