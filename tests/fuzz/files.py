@@ -17,7 +17,8 @@ from pathlib import Path
 from fuzz.forging import bent, damaged, dumped, forged, twisted
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
-MANY, HURT = 40, 0.2  # files of an attempt; the share of them that are damaged rather than forged
+MANY, HURT = 80, 0.2  # files of an attempt; the share of them that are damaged rather than forged
+SLOW = {"checkpoint": 4}  # so many times fewer of forms that take longer
 FORMS = ("result", "network", "pack", "first pack", "checkpoint", "plan", "failure", "gradients", "claims", "index")
 COMMANDS = {
     "runs": ["runs"],
@@ -40,7 +41,7 @@ def attempt(rng, folder):
     shutil.rmtree(store, ignore_errors=True)
     shutil.copytree(folder / "kept", store)
     passed = []
-    for i in range(MANY):
+    for i in range(MANY // SLOW.get(form, 1)):
         path = _attacked(rng, form, store, i)
         if why := _tried(rng, form, path, passed):
             return f"{form}: {why}"
@@ -106,7 +107,7 @@ def _forged(rng, form, path):
     provenance = bent(rng, provenance) if rng.random() < 0.2 else provenance
     path.write_bytes(forged(about, tensors, provenance))
     name = _name(about) if form == "result" else None
-    return path.rename(path.with_name(name)) if name else path
+    return path.rename(path.with_name(name)) if name and not path.with_name(name).exists() else path
 
 
 def _name(about):
@@ -115,7 +116,7 @@ def _name(about):
 
     with contextlib.suppress(Exception):
         about["engine"].encode()
-        return f"{run_of(about['run']).digest}.{about['engine'][:20]}-{int(about['stream'])}.safetensors".replace(
+        return f"{run_of(about['run']).digest}.{about['engine'][:20]}-{about['stream'] % 10**9}.safetensors".replace(
             "/", ""
         )
     return None

@@ -3,7 +3,7 @@
 <digest>.<engine>-<stream>.safetensors   a finished run; `stream` counts the versions of the engine's random numbers
 checkpoints/…                            the same name, for a run under way
 failed/….json                            the same name, for a run that ended in an error: it is tried again
-damaged/…                                files that were not what their hash says: kept, never used
+damaged/…                                files that were not what their hash or their run says: kept, never used
 plans/….json                             what studies set out to train
 .index/…                                 what there is, so that it need not all be opened to be listed (index.py)
 .locks/…                                 held by the process that trains the run; free when that process is gone
@@ -17,7 +17,6 @@ import gc
 import json
 import os
 import re
-import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ from coexplore.run.run import Run
 from coexplore.settings import Json
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
 from coexplore.store.encoding import Stored, about, checked_tensors, key, read_result, received
-from coexplore.store.index import Index, Stamp, read_index, write_index
+from coexplore.store.index import Index, Stamp, read_index, stamp_of, stamps_of, write_index
 from coexplore.store.locks import locked
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
 from coexplore.store.sealed import SUFFIX, UnknownError, left_out, readable, sealed, unseal, write
@@ -86,7 +85,7 @@ class Store:
         problems: list[str] = []
         learned: dict[str, Result] = {}
         with _all_kept() if len(runs) > MANY else contextlib.nullcontext():
-            stamps = self._stamps() if len(runs) > MANY else _there(self.folder, [name for _, name in files])
+            stamps = self._stamps() if len(runs) > MANY else stamps_of(self.folder, [name for _, name in files])
             indexed = self._index.results(self.folder, stamps)
             for run, name in files:
                 if name in stamps and run not in known:
@@ -148,7 +147,7 @@ class Store:
         with os.scandir(self.folder) as entries:
             found = ((entry.name, entry) for entry in entries)
             ours = ((name, entry) for name, entry in found if name in self._index.rows or NAME.fullmatch(name))
-            return {name: stamp for name, entry in ours if (stamp := _stamp(entry))}
+            return {name: stamp for name, entry in ours if (stamp := stamp_of(entry))}
 
     def names(self) -> list[str]:
         """Of the files of finished runs; they begin with the run's digest."""
@@ -268,20 +267,6 @@ class Store:
         with contextlib.suppress(FileNotFoundError):  # another process was faster
             path.rename(place)
         return place
-
-
-def _stamp(file: Path | os.DirEntry[str]) -> Stamp | None:
-    """None if it is not there, or not any more."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
-
-
-def _there(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:
-    """Of those files that are there, where they are few."""
-    return {name: stamp for name in names if (stamp := _stamp(folder / name))}
 
 
 @contextlib.contextmanager

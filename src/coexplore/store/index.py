@@ -7,9 +7,10 @@ verified when its arrays are read.
 
 import contextlib
 import dataclasses
-import itertools
 import json
 import math
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +39,20 @@ class Stamp(NamedTuple):
 
     size: int
     time: int  # of the last change, in nanoseconds
+
+
+def stamp_of(file: Path | os.DirEntry[str]) -> Stamp | None:
+    """None if it is not there, or not any more."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def stamps_of(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:
+    """Of those files that are there, where they are few."""
+    return {name: stamp for name in names if (stamp := stamp_of(folder / name))}
 
 
 class Row(NamedTuple):
@@ -182,9 +197,10 @@ def _check_values(about: Json, tensors: Tensors) -> None:
             raise ValueError(f"{name!r} of nobody")
     for name in ("reward", "first", "last"):
         check_rewards(name, tensors[name])
-    for engine, origin in itertools.zip_longest(about["engines"], about["origins"]):
-        _ = engine is None or checked_engine(engine)
-        _ = origin is None or checked_provenance(parsed(origin))
+    for engine in about["engines"]:
+        checked_engine(engine)
+    for origin in about["origins"]:
+        checked_provenance(parsed(origin))
 
 
 def write_index(path: Path, index: Index) -> None:

@@ -20,7 +20,7 @@ from coexplore.engines.watched import not_finite, too_large
 from coexplore.run import Result, Run, command, origin
 from coexplore.store import Checkpoint
 from coexplore.study.callbacks import Caller, Raised, Stopped
-from coexplore.study.group import Group
+from coexplore.study.group import SPOILT, Group, unusable
 from coexplore.study.roles import Audience, Shelf
 
 CHECKPOINT_SECONDS = 5.0  # what a sudden death may cost, and a little more: what ends sooner is not written down
@@ -28,9 +28,6 @@ DEARER = 20  # … or so many times what writing it down takes, where a group ha
 Trained = tuple[Group[State], float]
 WAITING = 2048  # runs at a time of an engine whose threads only wait: several times what a GPU has in work at once
 STARTS = 4  # of its groups at a time: the first ones, which have most to do, should not wait for all the others
-
-
-SPOILT = (ValueError, KeyError, TypeError, IndexError, OverflowError, AssertionError)  # a checkpoint, if there is one
 
 
 class Again(Exception):
@@ -207,7 +204,7 @@ class Work:
 
     def _put_aside(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> bool:
         """Whether any of the checkpoints was of no use to the engine: its run begins again."""
-        spoilt = {run: why for run in runs if (point := saved[run]) and (why := _unusable(engine, run, point))}
+        spoilt = {run: why for run in runs if (point := saved[run]) and (why := unusable(engine, run, point))}
         for run, why in spoilt.items():
             saved[run] = None
             if self.store:
@@ -281,15 +278,6 @@ def _together(engine: Engine[State], saved: dict[Run, Checkpoint | None]) -> lis
         alike[(point.done, engine.width(point.tensors)) if point else (0, None)].append(run)
     cut = [(same, width or len(same)) for (_, width), same in alike.items()]
     return [same[i : i + width] for same, width in cut for i in range(0, len(same), width)]
-
-
-def _unusable(engine: Engine[State], run: Run, point: Checkpoint) -> str:
-    """Why the engine cannot go on from it; nothing if it can."""
-    try:
-        engine.restore([run], [point.tensors])
-    except SPOILT as error:
-        return " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return ""
 
 
 def _now() -> str:
