@@ -9,6 +9,7 @@ import pytest
 from coexplore import load
 from coexplore.paper import gradient_tables, tuned_tables
 from coexplore.paper.checkpoints import LEVELS, networks, read_table
+from coexplore.paper.claims import verdicts as paper_verdicts
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.open_tunings.at_their_best import ALGORITHM_2, PRINTED
 from coexplore.paper.open_tunings.one_rule import CENTRES, DRIVE, HALF, LARGE, PREDICTED, SMALL, UNCOUPLED
@@ -77,6 +78,13 @@ def test_searches_are_told_as_their_runs_came_out(name):
     written = f"{tuned_tables.table(tuning, contest)}\n{verdict_table(every)}".strip()
     assert written == (FOLDER / f"{name}.md").read_text().strip()
     assert [one.id for one in every if not on_the_page(one)] == []
+
+
+def test_what_asks_for_a_curve_is_not_judged_by_a_pack_that_kept_scores_alone():
+    """One of the paper's claims reads curves of runs that are in this pack too, at its own length."""
+    found = {one.id: one for one in paper_verdicts(load(FOLDER / "batches.safetensors"), 1_000_000)}
+    assert found["F2.5"].verdict == "not run"
+    assert "with its curve has not been trained" in found["F2.5"].sentence
 
 
 def test_every_claim_of_ours_on_open_questions_is_in_one_of_these_files():

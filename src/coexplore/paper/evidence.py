@@ -14,6 +14,7 @@ from coexplore.paper.figure import Figure, length, resized
 from coexplore.paper.figures import FIGURES, signed
 from coexplore.paper.measures import Measure, reward
 from coexplore.run import Result, Run, labels
+from coexplore.settings import FieldError
 from coexplore.stats.estimates import Estimate, difference, kendall, level
 
 FEW, RESAMPLES = 5, 10_000  # the paper's seeds; how often so many of ours are drawn
@@ -120,7 +121,11 @@ class Evidence:
         return values
 
     def values(self, results: list[Result], measure: Measure) -> list[float]:
-        return list(self.counted([measure.of(result) for result in results]))
+        try:
+            return list(self.counted([measure.of(result) for result in results]))
+        except FieldError:  # a pack may have kept scores alone, and this asks for a curve
+            setting = results[0].setting
+            raise NotRun(f"{labels([setting])[0]} (N = {setting.hidden[0]}) with its curve") from None
 
     def trend_of_best(self, sweeps: dict[int, dict[float, Run]]) -> Estimate:
         """Rank correlation (Kendall's τ) of N with the c that is best at N, worked out for each seed by itself."""
