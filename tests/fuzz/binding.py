@@ -25,6 +25,8 @@ def called(rng, kernel):
     for _ in range(rng.choice([0, 0, 1, 1, 2])):
         at = rng.randrange(len(arguments))
         arguments[at] = spoiled(rng, arguments[at])
+    if name == "advance" and arguments[-1] is not right[-1]:
+        arguments[2] = 3  # or it might rightly go on for hours
     if rng.random() < 0.05:
         arguments = arguments[: rng.randrange(len(arguments))] if rng.random() < 0.5 else [*arguments, None]
     before = [x.tobytes() if isinstance(x, np.ndarray) else None for x in arguments]
