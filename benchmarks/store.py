@@ -1,4 +1,5 @@
-"""A store of 100,000 finished runs: how long it takes to list, to select, to report and to find them again.
+"""A store of 100,000 finished runs: how long it takes to list, to select, to report and to find them again. And 5,000
+seeds of one setting that `train` finds again, beside one seed: how many times as long, and as much memory.
 
 The runs are made up (1,000 settings of 100 seeds, two sizes of network) and written through the store; only the disk is
 not waited for. Every command is a process of its own, whose time and memory are the system's word.
@@ -40,19 +41,26 @@ def asked(count: int) -> list[Run]:
     return grid(base, units=[64, 32], learning_rate=rates, seed=range(100))
 
 
-def make(folder: Path, count: int) -> None:
+SEEDS = 5000
+OF_ONE = Run(rule=Reinforce(), task=Multiplexer(bits=2), hidden=64, episodes=16 * 2_000)
+
+
+def make(folder: Path, runs: list[Run]) -> None:
     os.fsync = lambda handle: None  # a made-up store may be lost
     store, rng = Store(folder), np.random.default_rng(0)
     params = {size: Run(rule=Reinforce(), hidden=size, task=Multiplexer(bits=2)).init() for size in (64, 32)}
-    for run in asked(count):
+    for run in runs:
         curve = rng.uniform(-1, 1, 1000).astype(np.float32)
-        seen = {"updates": np.arange(21), "firing.0": rng.uniform(size=(21, *run.hidden)).astype(np.float32)}
+        seen = {
+            "updates": np.arange(21) * (run.updates // 20),
+            "firing.0": rng.uniform(size=(21, *run.hidden)).astype(np.float32),
+        }
         about = {"machine": "x86_64", "kernel": "avx2", "seconds": 1.0, "finished": "2026-01-01T00:00:00+00:00"}
         store.save(Result(run, "cpu", curve, params[run.hidden[0]], about, seen))
 
 
-def told(name: str, words: list[str]) -> None:
-    """Run it, and say what it took."""
+def told(name: str, words: list[str]) -> tuple[float, float]:
+    """Run it, and say what it took: seconds of a core, and the most GB of any that ran so far."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
@@ -61,8 +69,21 @@ def told(name: str, words: list[str]) -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     core = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     inside = f", {float(printed):.1f} s of it in study()" if words[1] == "-c" else ""
-    most = f"at most {after.ru_maxrss / 2**20:.2f} GB so far"
-    print(f"{name}: {time.perf_counter() - began:.1f} s ({core:.1f} s of a core{inside}), {most}", flush=True)
+    most = after.ru_maxrss / 2**20
+    told = f"{time.perf_counter() - began:.1f} s ({core:.1f} s of a core{inside}), at most {most:.2f} GB so far"
+    print(f"{name}: {told}", flush=True)
+    return core, most
+
+
+def found_again(folder: Path, command: str) -> None:
+    """Many seeds beside one."""
+    make(folder, [OF_ONE.with_seed(seed) for seed in range(SEEDS)])
+    flags = "--bits 2 --units 64 --episodes 32000 --engine cpu"
+    words = [command, "train", "reinforce", *flags.split(), "--store", str(folder), "--seeds"]
+    one = told("one seed found again", [*words, "1"])
+    for name in (f"{SEEDS:,} seeds found again", "the same, once the store has listed them"):
+        many = told(name, [*words, str(SEEDS)])
+        print(f"  {many[0] / one[0]:.1f} times as long as one, {many[1] / one[1]:.1f} times as much memory")
 
 
 def main() -> None:
@@ -72,12 +93,13 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.folder or scratch) / "store"
+        command = str(Path(sys.executable).parent / "coexplore")
+        found_again(Path(scratch) / "seeds", command)
         if not folder.exists():
             began = time.perf_counter()
-            make(folder, options.runs)
+            make(folder, asked(options.runs))
             print(f"{options.runs:,} runs written in {time.perf_counter() - began:.0f} s")
         shutil.rmtree(folder / ".index", ignore_errors=True)
-        command = str(Path(sys.executable).parent / "coexplore")
         select = ["--store", str(folder), "--select"]
         told("runs --select units=64, without an index", [command, "runs", *select, "units=64"])
         told("runs --select units=64", [command, "runs", *select, "units=64"])

@@ -141,7 +141,7 @@ def _runs(kinds: Kinds, task: AnyTask | None, options: dict[str, Any]) -> list[R
 
 
 def _write(done: Study, out: Path | None, as_json: bool) -> None:
-    text = json.dumps(_report(done), allow_nan=False)
+    text = _report(done) if out or as_json else ""
     if out:
         from coexplore.results.plots import plot  # matplotlib is slow to import, and not always wanted
 
@@ -154,9 +154,11 @@ def _write(done: Study, out: Path | None, as_json: bool) -> None:
     print(f"picture: {out / 'curves.png'}" if out else "add --out DIR for the picture and the trained networks")
 
 
-def _report(done: Study) -> dict[str, Any]:
-    runs = [described(result) for result in done.results]
-    return {"seconds": done.seconds, "compile_seconds": done.compile_seconds, "runs": runs}
+def _report(done: Study) -> str:
+    """As JSON, a run at a time: thousands of curves take less room as text."""
+    told = json.dumps({"seconds": done.seconds, "compile_seconds": done.compile_seconds}, allow_nan=False)
+    runs = ", ".join(json.dumps(described(result), allow_nan=False) for result in done.results)
+    return f'{told[:-1]}, "runs": [{runs}]}}'
 
 
 def _print_table(done: Study) -> None:

@@ -3,6 +3,7 @@
 Update t of U falls into bin ⌊t·P / U⌋ of P; `first` and `last` of a Result are quarters of these bins.
 """
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,11 +18,13 @@ def bins(updates: int) -> int:
     return P - P % 4 if P >= 4 else P
 
 
+@functools.lru_cache(maxsize=1000)
 def bin_sizes(updates: int) -> NDArray[np.int64]:
     """How many updates fall into each bin."""
     P = bins(updates)
-    edges = -(-np.arange(P + 1, dtype=np.int64) * updates // P)
-    return np.diff(edges)
+    sizes = np.diff(-(-np.arange(P + 1, dtype=np.int64) * updates // P))
+    sizes.flags.writeable = False  # many share it
+    return sizes
 
 
 def full_bins(done: int, updates: int) -> int:

@@ -1,8 +1,10 @@
 """The shortest command that repeats a run."""
 
+import functools
 import re
 from collections.abc import Iterable
 
+from coexplore.rules import Rule
 from coexplore.run.names import dashed, flat, grid, settings_of
 from coexplore.run.presets import PRESETS, base
 from coexplore.run.run import Run
@@ -16,7 +18,13 @@ SOURCE = re.compile(r"[\w.]+:\w[\w./-]*")  # MODULE:NAME: what a file says is sh
 
 def command(run: Run, origin: dict[str, Json] | None = None) -> str | None:
     """None where no flags can say it. `origin`, the provenance of its result, tells where its task came from."""
-    rule, source = type(run.rules[0]), _stated(origin or {}) or run.task.source
+    told = _command(run.setting, _stated(origin or {}) or run.task.source, type(run.rules[0]), type(run.task))
+    return told and (f"{told} --seed {run.seed}" if run.seed else told)
+
+
+@functools.lru_cache(maxsize=10_000)  # thousands of seeds share it
+def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> str | None:
+    """Of a setting; runs are equal by their names, so what these mean here is a part of the question."""
     presets = (None, *PRESETS.get(rule.name, {}))
     changes = {preset: _changes(base(rule, preset), run, source) for preset in presets}
     possible = {preset: changed for preset, changed in changes.items() if changed is not None}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 DRAWS = 9999
 CELLS = 256
+AT_ONCE, ROWS = 1000, 32  # values whose weights are held, 80 MB of them; of more, the weights of so many at a time
 STRIDES = (1, 6181)  # of two groups; near the golden section of the draws, and without a common divisor
 Floats = NDArray[np.float64]
 Bounds = tuple[float, float]
@@ -57,8 +58,11 @@ def drawn(values: Floats, bounds: Bounds, group: int = 0, every: int = 1) -> Dra
 
     A value beyond a bound is the bound. Of the draws only each `every`-th is made, where a picture needs no more."""
     x = np.sort(values)
-    D = weights(x.shape[-1], group)[:, ::every]
-    inside, last = x @ D[:-1], D[-1]
+    if x.shape[-1] > AT_ONCE:
+        inside, last = _in_parts(x, group, every)
+    else:
+        D = weights(x.shape[-1], group)[:, ::every]
+        inside, last = x @ D[:-1], D[-1]
     low, high = np.minimum(bounds[0], x[..., :1]), np.maximum(bounds[1], x[..., -1:])
     return Drawn(inside + last * low, inside + last * high)
 
@@ -88,12 +92,34 @@ def weights(n: int, group: int) -> Floats:
 
     D_(n+1), which matters most where no run froze, is not drawn but spread evenly over its law, in an order in which
     the two groups of a comparison are spread evenly together. (Further groups have an order at random.)"""
-    rest = ((_order(group) + 0.5) / DRAWS) ** (1 / n)
-    places = np.arange(n * DRAWS, dtype=np.uint32)
+    rest = _rest(n, group)
+    shares = _shares(n, group, np.arange(n * DRAWS, dtype=np.uint32).reshape(n, DRAWS))
+    return np.vstack([shares / shares.sum(axis=0) * rest, 1 - rest])
+
+
+def _in_parts(x: Floats, group: int, every: int) -> tuple[Floats, Floats]:
+    """Σ_i D_i x_i and D_(n+1) with the same weights, of so many values that nobody should hold the weights of all."""
+    n, draws = x.shape[-1], np.arange(0, DRAWS, every)
+    total, inside = np.zeros(len(draws)), np.zeros((*x.shape[:-1], len(draws)))
+    for i in range(0, n, ROWS):
+        rows = np.arange(i, min(i + ROWS, n))
+        shares = _shares(n, group, (rows[:, None] * DRAWS + draws).astype(np.uint32))
+        total += shares.sum(axis=0)
+        inside += x[..., i : i + ROWS] @ shares
+    rest = _rest(n, group)[draws]
+    return inside / total * rest, 1 - rest
+
+
+def _rest(n: int, group: int) -> Floats:
+    """1 − D_(n+1)."""
+    return ((_order(group) + 0.5) / DRAWS) ** (1 / n)
+
+
+def _shares(n: int, group: int, places: NDArray[np.uint32]) -> Floats:
+    """Exponential numbers, those at these places of a group of n."""
     own = 2 * n + group % 2 + (group // 2 << 16)  # no two groups share one, whatever their sizes
     numbers = mixed(mixed(places) ^ mixed(np.array([own], np.uint32)))
-    shares = -np.log((numbers + 0.5) / 2.0**32).reshape(n, DRAWS)
-    return np.vstack([shares / shares.sum(axis=0) * rest, 1 - rest])
+    return -np.log((numbers + 0.5) / 2.0**32)
 
 
 def _order(group: int) -> NDArray[np.int64]:
