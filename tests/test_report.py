@@ -3,13 +3,14 @@
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browser import offline
 
-from coexplore import Boltzmann, Result, Run
+from coexplore import Boltzmann, Run
 from coexplore.cli.report import report_command
 from coexplore.report import html
 from coexplore.report.data import report
@@ -224,12 +225,16 @@ def newcombe(a, b):
     return [found, inside.min(), inside.max()]
 
 
-def test_a_damaged_curve_is_told_of_and_left_out(store):
-    whole = read(store)[0]
-    odd = Result(SMALL, "cpu", np.zeros(7, dtype=np.float32), None)
-    made = report([*whole[:2], odd], "store")
-    assert made["about"]["runs"] == 2
-    assert "its curve does not fit its run" in made["about"]["problems"][0]
+def test_a_curve_that_is_not_the_runs_is_told_of_and_left_out(store, tmp_path):
+    shutil.copytree(store, tmp_path / "store")
+    whole, _ = read(tmp_path / "store")
+    odd = SMALL.with_seed(99)
+    about = {"run": odd.to_dict(), "engine": "cpu", "stream": 1}
+    seal(tmp_path / "store" / f"{odd.digest}.cpu-1.safetensors", about, {"curve": np.zeros(7, np.float32)}, {})
+    results, problems = read(tmp_path / "store")
+    made = report(results, "store", problems)
+    assert made["about"]["runs"] == len(whole)
+    assert "a curve of 7 points for" in made["about"]["problems"][0]
 
 
 def test_nothing_in_embedded_data_can_end_the_script_it_is_in():

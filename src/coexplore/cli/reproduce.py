@@ -4,6 +4,7 @@ import contextlib
 import gc
 import importlib
 import json
+import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,7 +31,7 @@ from coexplore.paper.verdict import Verdict, columns, from_json
 from coexplore.paper.verdict import table as markdown
 from coexplore.run import Result
 from coexplore.settings import refusal
-from coexplore.store import write
+from coexplore.store import StoreError, read_json, readable, write
 from coexplore.study import Study
 
 ALL = "all"
@@ -118,7 +119,12 @@ def _about(scale: str) -> str:
 def claims_command(words: list[str]) -> int:
     options = claims_parser().read(words)
     results = chosen_results(options)
-    judged = every_verdict(results, options["episodes"], read_table(options["store"]))
+    try:
+        measured = read_table(options["store"])
+    except StoreError as error:  # what was trained can be judged without it
+        print(f"coexplore: {error}", file=sys.stderr)
+        measured = []
+    judged = every_verdict(results, options["episodes"], measured)
     if options["json"]:
         print(json.dumps([verdict.to_dict() for verdict in judged], allow_nan=False))
         return 0
@@ -164,11 +170,15 @@ def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
 
 
 def _written(path: Path) -> list[Verdict]:
-    """What an earlier command wrote there; nothing if it is not that."""
+    """What an earlier command wrote there; nothing, and a line, if it is not that."""
     known = {claim.id for claim in (*CLAIMS, *OURS, *questions.CLAIMS)}
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        return [verdict for verdict in map(from_json, json.loads(path.read_text())) if verdict.id in known]
-    return []
+    try:
+        with readable(path, "list of verdicts"):
+            written = list(map(from_json, read_json(path) if path.exists() else []))
+    except StoreError as error:
+        print(f"coexplore: {error}; it is written anew", file=sys.stderr)
+        return []
+    return [verdict for verdict in written if verdict.id in known]
 
 
 def _print(judged: list[Verdict]) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from coexplore.network import Params
-from coexplore.run.result import Result, Tensors
+from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json
 
@@ -35,6 +35,21 @@ def said(error: BaseException) -> str:
     """What an error says, in one line; JAX's go on for many."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
+
+
+def fitting(saved: Tensors, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
+    """An array of a checkpoint, if it is what the engine would have written: a file may hold anything."""
+    x = np.asarray(saved[name])
+    if x.shape != shape or x.dtype != dtype:
+        raise ValueError(f"{name!r} has shape {list(x.shape)} and should have {list(shape)}")
+    return x
+
+
+def checked_width(saved: Tensors, widths: tuple[int, int]) -> int:
+    width, (narrow, wide) = int(fitting(saved, "width", (), saved["width"].dtype)), widths
+    if not narrow <= width <= wide:
+        raise ValueError(f"'width' is {width}, and should be from {narrow} to {wide}")
+    return width
 
 
 @runtime_checkable
@@ -104,7 +119,10 @@ class Engine(Protocol[S]):
         """A checkpoint of each run: arrays under names of the engine's own, one of which is `done`."""
 
     def restore(self, runs: list[Run], tensors: list[Tensors]) -> S:
-        """The state again, to go on bit for bit; all runs must have done equally many updates, in equal widths."""
+        """The state again, to go on bit for bit; all runs must have done equally many updates, in equal widths.
+
+        ValueError, KeyError, TypeError or IndexError where these are not arrays that `tensors` can have given.
+        """
 
     def width(self, tensors: Tensors) -> int | None:
         """How wide the group of a checkpoint was, and will be again: so many may go on together. None: any number."""

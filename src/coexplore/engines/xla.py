@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.critic import CriticParams
+from coexplore.engines.base import checked_width, fitting
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.look import look_at_group
 from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, data_of, each_rate, padded, program, stack
@@ -197,17 +198,21 @@ def tensors(state: State) -> list[Tensors]:
 
 
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
-    state = start(runs, width(tensors[0]))
+    state, U = start(runs, width(tensors[0])), runs[0].updates
     old = state.progress
     leaves, structure = jax.tree.flatten((old.params, old.moments, old.curve))
     filled = padded(tensors, state.width)
-    stacked = [jnp.asarray(np.stack([saved[str(i)] for saved in filled])) for i in range(len(leaves))]
-    counts = {count: jnp.asarray(tensors[0][count]) for count in COUNTS}
-    return dataclasses.replace(state, progress=Progress(*jax.tree.unflatten(structure, stacked), **counts))
+    stacked = [
+        jnp.asarray(np.stack([fitting(saved, str(i), leaf.shape[1:], leaf.dtype) for saved in filled]))
+        for i, leaf in enumerate(leaves)
+    ]
+    done = int(tensors[0]["done"])
+    counts = [jnp.asarray(count, jnp.int32) for count in (done, *divmod(done * bins(U), U))]
+    return dataclasses.replace(state, progress=Progress(*jax.tree.unflatten(structure, stacked), *counts))
 
 
 def width(tensors: Tensors) -> int:
-    return int(tensors["width"]) if "width" in tensors else widths()[0]  # before there were wide groups, none said so
+    return checked_width(tensors, widths()) if "width" in tensors else widths()[0]  # once there was one, and unsaid
 
 
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from coexplore.paper.figure import resized
 from coexplore.paper.gradients import PARTS, RIGHT, STATISTICS
 from coexplore.paper.open_figures.why import BACKPROP, ESTIMATES, SIZES, at_size
 from coexplore.run import Result, Run, change
-from coexplore.store import StoreError, write
+from coexplore.store import LARGEST, read_json, readable, write
 
 LEVELS, SEEDS = (0.1, 0.3, 0.5, 0.7), 5  # of reward; how many seeds of a setting are looked at on their way
 WINDOW = 16_000  # episodes whose mean reward has to reach a level
@@ -82,15 +82,13 @@ def path_of(source: str | Path) -> Path:
 def read_table(source: str | Path) -> list[Row]:
     """Nothing, if nothing was measured; StoreError if it is not such a table."""
     path = path_of(source)
-    try:
-        rows = json.loads(path.read_text())["gradients"]
-    except FileNotFoundError:
+    if not path.exists():
         return []
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path}: not a table of gradients ({type(error).__name__})") from None
-    if not isinstance(rows, list) or not all(map(_is_row, rows)):
-        raise StoreError(f"{path}: not a table of gradients")
-    return rows
+    with readable(path, "table of gradients"):
+        rows = read_json(path)["gradients"]
+        if not isinstance(rows, list) or not all(map(_is_row, rows)):
+            raise ValueError("rows that were not measured")
+        return rows
 
 
 def write_table(source: str | Path, rows: Sequence[Row]) -> None:
@@ -103,11 +101,11 @@ def write_table(source: str | Path, rows: Sequence[Row]) -> None:
 def _is_row(row: Any) -> bool:
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in WORDS):
         return False
-    counts = all(isinstance(row.get(name), int) for name in COUNTS)
-    right = row.get(RIGHT, {})
-    if not isinstance(right, dict):
+    counts = all(type(row.get(name)) is int and row[name] >= 0 for name in COUNTS)
+    homes = [row, *([row[RIGHT]] if row.get(RIGHT) != {} and RIGHT in row else [])]
+    if not all(isinstance(home, dict) and "forward" in home for home in homes):
         return False
-    parts = [home[part] for home in (row, right) for part in PARTS if part in home]
+    parts = [home[part] for home in homes for part in PARTS if part in home]
     return counts and _is_number(row.get("level")) and _is_number(row.get("reward")) and all(map(_is_part, parts))
 
 
@@ -120,4 +118,4 @@ def _is_estimate(pair: Any) -> bool:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool)
+    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= LARGEST

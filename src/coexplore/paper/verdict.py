@@ -53,7 +53,7 @@ def from_json(data: Any) -> Verdict:
     verdict = Verdict(**{**data, "proof": tuple(data["proof"])})
     words = (verdict.id, verdict.claim, verdict.verdict, verdict.sentence, verdict.figure, verdict.criterion)
     numbers = (verdict.effect, verdict.low, verdict.high, verdict.named, verdict.needed)
-    if not all(isinstance(word, str) for word in words) or not all(
+    if not all(isinstance(word, str) for word in (*words, *verdict.proof)) or not all(
         isinstance(x, int) for x in (verdict.seeds, verdict.first_seed)
     ):
         raise ValueError("not a verdict")

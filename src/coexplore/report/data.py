@@ -19,7 +19,7 @@ from coexplore.report.figures import figures, repeat, untrained
 from coexplore.report.inside import inside
 from coexplore.report.settings import Settings, exact
 from coexplore.results.palette import ON_DARK, RULES, SHADES, SPARE, both_names
-from coexplore.run import Result, bins, dashed
+from coexplore.run import Result, dashed
 from coexplore.stats.estimates import student
 from coexplore.store import StoreError
 from coexplore.tasks.multiplexer import Multiplexer
@@ -82,11 +82,9 @@ def _sorted_out(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     whole, problems = [], []
     for result in results:
         try:
-            if sound(result):
-                whole.append(result)
-            else:
-                problems.append(f"{result.digest[:12]}…: its curve does not fit its run")
-        except StoreError as error:  # damaged since it was listed
+            _ = result.has_curve
+            whole.append(result)
+        except StoreError as error:  # changed since it was listed
             problems.append(str(error))
     return whole, problems
 
@@ -97,15 +95,6 @@ def _measured(store: str) -> tuple[list[Row], list[str]]:
         return read_table(store), []
     except StoreError as error:
         return [], [str(error)]
-
-
-def sound(result: Result) -> bool:
-    """Whether the curve and the firing rates have a shape that this run can have given them, or a pack kept neither."""
-    if not result.has_curve:
-        return True
-    curve, firing = result.curve, [x for name, x in result.snapshots.items() if name.startswith("firing.")]
-    fits = curve.ndim == 1 and len(curve) > 0 and bins(result.run.updates) % len(curve) == 0
-    return fits and bool(np.all(np.isfinite(curve))) and all(x.ndim == 2 and len(x) > 0 for x in firing)
 
 
 def text(value: Any) -> str:

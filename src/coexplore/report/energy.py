@@ -13,6 +13,7 @@ import numpy as np
 from coexplore.report.settings import short
 from coexplore.rules import Boltzmann
 from coexplore.run import Result
+from coexplore.run.frozen import within_reach
 from coexplore.settings import at_the_end
 from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
@@ -21,17 +22,18 @@ INPUTS, DRAWS, PATHS = 4, 64, 3
 
 
 def energies(result: Result) -> dict[str, Any] | None:
-    """Before and after learning, on a few inputs; None where the first layer has no such chain, where there are no
-    parameters, and for environments, whose states cannot be chosen."""
+    """Before and after learning, on a few inputs; None where the first layer has no such chain or one too long to be
+    drawn, where there are no parameters, and for environments, whose states cannot be chosen."""
     rule, task = at_the_end(result.run.rules[0]), result.run.task
     if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
         return None
-    if not isinstance(task, Task) or task.missing:
+    if not isinstance(task, Task) or task.missing or not within_reach(result.run):
         return None
     states = task.sample(INPUTS, jax.random.key(0))
     x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)
     learned = {"before": result.run.init().layers[0], "after": result.params.layers[0]}
-    along = {when: _described(_energies(params, rule, x)) for when, params in learned.items()}
+    with np.errstate(all="ignore"):  # weights may be as large as floats can be
+        along = {when: _described(_energies(params, rule, x)) for when, params in learned.items()}
     return {"inputs": _named(task, states), **along}
 
 

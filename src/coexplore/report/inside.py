@@ -34,18 +34,17 @@ def _can_be_seen(result: Result) -> bool:
 
 def times(result: Result) -> np.ndarray:
     """Updates at which there are snapshots."""
-    return np.atleast_1d(result.snapshots.get("updates", np.zeros(0)))
+    return result.snapshots.get("updates", np.zeros(0))
 
 
 def _look(result: Result, settings: Settings) -> dict[str, Any]:
-    K = len(times(result))
-    seen = {name: x for name, x in result.snapshots.items() if x.shape[:1] == (K,)}
+    seen = result.snapshots
     return {
         "setting": settings.place[result.setting],
         "seed": result.run.seed,
         "episodes": [int(t) * result.run.batch for t in times(result)],
         "firing": {name: _rows(x.T) for name, x in seen.items() if name.startswith("firing.") and x.shape[1] > 1},
-        "norms": {n.removeprefix("norm."): _row(x) for n, x in seen.items() if n.startswith("norm.") and x.ndim == 1},
+        "norms": {n.removeprefix("norm."): _row(x) for n, x in seen.items() if n.startswith("norm.")},
         "critic_error": _row(seen["critic_error"]) if "critic_error" in seen else None,
         "W_rec": {str(i): _rows(p.W_rec) for i, p in enumerate(_layers(result)) if hasattr(p, "W_rec")},
         "energy": energies(result),

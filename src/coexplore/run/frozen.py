@@ -20,6 +20,7 @@ from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import Task
 
 STATES = 256
+MOST = 10**11  # multiplications that a look at a network may cost; more would not end
 Rates = Mapping[str, NDArray[Any]]  # type: ignore[explicit-any]  # of any type
 State = Any  # type: ignore[explicit-any]  # whatever a task makes of it
 FIRING = "firing."  # … and the number of the layer: how often each of its units fires
@@ -34,15 +35,33 @@ def frozen(run: Run, last: float, seen: Rates, params: Params | None) -> bool:
     if not abs(last - run.task.chance) < NEAR_CHANCE:
         return False
     rates: Rates = {name: x[-1] for name, x in seen.items() if name.startswith(FIRING)}
-    if not rates and params is not None and isinstance(run.task, Task) and not run.task.missing:
+    if not rates and params is not None and isinstance(run.task, Task) and not run.task.missing and within_reach(run):
         rates = firing(run, params)
     return stuck(run, rates)
 
 
+def within_reach(run: Run) -> bool:
+    """Whether somebody may look at what its network does: a chain may be too long for that."""
+    pairs = zip(run.sizes, run.sizes[1:], strict=False)
+    passes = max(law.passes for law in run.network.actor.laws)
+    return STATES * passes * (sum(a * b for a, b in pairs) + sum(N * N for N in run.hidden)) <= MOST
+
+
 def stuck(run: Run, rates: Rates) -> bool:
     """Whether every unit of some binary layer fires in none of the states, or in all."""
-    binary = [rates.get(f"{FIRING}{i}") for i, law in enumerate(run.network.actor.laws) if law.binary]
+    binary = [rates.get(f"{FIRING}{i}") for i in _binary(run.setting, *kinds_in(run))]
     return any(bool(np.all((x < RARELY) | (x > 1 - RARELY))) for x in binary if x is not None)
+
+
+@functools.lru_cache(maxsize=10_000)  # thousands of seeds share it
+def _binary(run: Run, *kinds: type) -> list[int]:
+    """The places of its layers of binary units."""
+    return [i for i, law in enumerate(run.network.actor.laws) if law.binary]
+
+
+def kinds_in(run: Run) -> list[type]:
+    """Of its rules and its task: runs are equal by their names, and what these mean may be changed in a notebook."""
+    return [*map(type, run.rules), type(run.task)]
 
 
 def firing(run: Run, params: Params) -> Rates:

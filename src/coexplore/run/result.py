@@ -13,6 +13,7 @@ from coexplore.network import Params
 from coexplore.run.accuracy import accuracy
 from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tensors, score
 from coexplore.run.evaluation import Evaluation, How, evaluated
+from coexplore.run.frozen import within_reach
 from coexplore.run.policy import Policy
 from coexplore.run.repeat import command
 from coexplore.run.run import Run
@@ -183,12 +184,15 @@ class Result:
 
     @functools.cached_property
     def accuracy(self) -> float | None:
-        """How often the likeliest label is right on held-out inputs; None where there are none, or no parameters."""
+        """How often the likeliest label is right on held-out inputs; None where there are none, or no parameters, or a
+        chain too long to be drawn."""
         if not isinstance(self.setting.task, Labelled):
             return None
         if self.scores.accuracy is not None:
             return self.scores.accuracy
-        return None if self.params is None else accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
+        if self.params is None or not within_reach(self.run):
+            return None
+        return accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
 
     def act(
         self, observations: ArrayLike, key: int | Key[Array, ""] | None = None, *, deterministic: bool = False

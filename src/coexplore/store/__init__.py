@@ -1,16 +1,19 @@
 """Where results are kept: a folder that several processes may share, small packs, and the reading of both."""
 
 from coexplore.store.checkpoints import Checkpoint
+from coexplore.store.door import LARGEST
 from coexplore.store.encoding import received
 from coexplore.store.folder import Store
 from coexplore.store.packs import pack
 from coexplore.store.parcels import Parcel
 from coexplore.store.plans import Planned, planned
 from coexplore.store.reading import load, read
-from coexplore.store.sealed import StoreError, write
+from coexplore.store.sealed import readable, write
+from coexplore.store.texts import StoreError, read_json
 from coexplore.store.under_way import UnderWay
 
 __all__ = [
+    "LARGEST",
     "Checkpoint",
     "Parcel",
     "Planned",
@@ -21,6 +24,8 @@ __all__ = [
     "pack",
     "planned",
     "read",
+    "read_json",
+    "readable",
     "received",
     "write",
 ]

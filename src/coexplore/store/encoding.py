@@ -1,26 +1,36 @@
 """A Result as plain data and named tensors, and back."""
 
-import contextlib
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import jax
 import numpy as np
 
 from coexplore import engines, rules
-from coexplore.network import Params
 from coexplore.run.contents import Held, score
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json, Unknown
-from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, unseal, unsealed
+from coexplore.settings import Json
+from coexplore.store.door import (
+    CURVE,
+    PARAMS,
+    SNAPSHOTS,
+    check_kinds,
+    check_values,
+    checked_engine,
+    checked_provenance,
+    named_path,
+    shapes,
+    sizes_of,
+)
+from coexplore.store.sealed import SUFFIX, Kinds, kinds_of, readable, unseal, unsealed
+from coexplore.store.texts import StoreError
 from coexplore.tasks import registry
 
-CURVE, PARAMS, SNAPSHOTS = "curve", "params.", "snapshots."
-Shapes = tuple[jax.tree_util.PyTreeDef, dict[str, tuple[int, ...]]]
-_TRACED: dict[object, Shapes] = {}  # by the structure of a network and its sizes
+T = TypeVar("T")
 
 
 def key(run: Run, engine: str) -> str:
@@ -37,23 +47,32 @@ def encoded(result: Result) -> Tensors:
     params = jax.tree_util.tree_leaves_with_path(result.params)
     return {
         CURVE: result.curve,
-        **{PARAMS + _path(path): np.asarray(leaf) for path, leaf in params},
+        **{PARAMS + named_path(path): np.asarray(leaf) for path, leaf in params},
         **with_prefix(SNAPSHOTS, result.snapshots),
     }
 
 
+def checked_tensors(result: Result) -> Tensors:
+    """The same of a result that is to be kept: what is written can be read."""
+    tensors = encoded(result)
+    with readable(f"the result of {result.run.digest[:12]}…"):
+        check_kinds(result.run, kinds_of(tensors))
+        check_values(result.run, tensors)
+    return tensors
+
+
 def read_result(path: Path, run: Run | None = None) -> Result:
     """A file of a store, whose arrays are read again when somebody asks for them. Whoever looks for a run has it."""
-    stated, tensors, provenance = unseal(path)
-    result = rightly_named(path, stated, decoded(path, stated, tensors, provenance, run))
-    return Result.stored(
-        result.run, result.engine, Stored(path.parent, path.name, result.run), provenance, result.scores
-    )
+    result = _named_result(path, run)
+    contents = Stored(path.parent, path.name, result.run)
+    return Result.stored(result.run, result.engine, contents, result.provenance, result.scores)
 
 
-def rightly_named(path: Path, stated: Json, result: Result) -> Result:
-    """The result, if the file's name fits what is inside."""
-    if path.name != f"{result.run.digest}.{stated['engine']}-{stated['stream']}{SUFFIX}":
+def _named_result(path: Path, run: Run | None) -> Result:
+    """What is in the file, if its name fits that."""
+    stated, tensors, provenance = unseal(path, functools.partial(check_about, run=run))
+    result = decoded(path, stated, tensors, provenance, run)
+    if path.name != f"{result.run.digest}.{stated['engine']}-{stated.get('stream')}{SUFFIX}":
         raise StoreError(f"{path}: the name does not fit the run inside, {result.run.digest[:12]}…")
     return result
 
@@ -61,50 +80,50 @@ def rightly_named(path: Path, stated: Json, result: Result) -> Result:
 def received(run: Run, engine: str, data: bytes) -> Result:
     """The result of a run that was trained elsewhere, from the bytes of its file."""
     source = f"what came for {run.digest[:12]}…"
-    stated, tensors, provenance = unsealed(data, source)
+    stated, tensors, provenance = unsealed(data, source, functools.partial(check_about, run=run))
     if stated != json.loads(json.dumps(about(run, engine))):
         raise StoreError(f"{source}: it is about another run, or from another engine")
-    with _readable(source):
-        return _result(run, stated, tensors, provenance)
+    return decoded(source, stated, tensors, provenance, run)
 
 
-def decoded(path: Path, stated: Json, tensors: Tensors, provenance: dict[str, Json], run: Run | None = None) -> Result:
-    """The result again, of that run if it is about it. Or else its rule and its task must be ours, installed as
-    plug-ins, or already imported: a file never makes us import anything else."""
-    with _readable(path):
-        known = run if run is not None and is_about(stated["run"], run) else run_of(stated["run"])
-        return _result(known, stated, tensors, provenance)
+def check_about(stated: Json, kinds: Kinds, run: Run | None = None) -> None:
+    """That arrays of these kinds can be those of the run."""
+    check_kinds(_run(stated, run), kinds)
+
+
+def decoded(
+    source: Path | str, stated: Json, tensors: Tensors, provenance: dict[str, Json], run: Run | None = None
+) -> Result:
+    """The result again, from arrays whose kinds have been checked, of that run if it is about it. Or else its rule and
+    its task must be ours, installed as plug-ins, or already imported: a file never makes us import anything else."""
+    with readable(source):
+        known = _run(stated, run)
+        check_values(known, tensors)
+        engine, arrays = checked_engine(stated["engine"]), held(known, tensors)
+        return Result.stored(known, engine, arrays, checked_provenance(provenance), score(known, arrays))
+
+
+def _run(stated: Json, run: Run | None) -> Run:
+    return run if run is not None and is_about(stated["run"], run) else run_of(stated["run"])
 
 
 def is_about(stated: Json, run: Run) -> bool:
     """Whether plain data describe the run as it describes itself."""
-    return stated == json.loads(json.dumps(run.to_dict()))
+    return stated == {**_described(run.setting), "seed": run.seed}
 
 
-def _result(run: Run, stated: Json, tensors: Tensors, provenance: dict[str, Json]) -> Result:
-    params, snapshots = without_prefix(PARAMS, tensors), without_prefix(SNAPSHOTS, tensors)
-    held = Held(tensors[CURVE], _params(run, params) if params and _has_sizes(run) else None, snapshots)
-    return Result.stored(run, str(stated["engine"]), held, provenance, score(run, held))
+@functools.lru_cache(maxsize=1000)
+def _described(setting: Run) -> dict[str, Json]:
+    return json.loads(json.dumps(setting.to_dict()))
 
 
-def _has_sizes(run: Run) -> bool:
-    """An environment may not be installed here."""
-    try:
-        return len(run.sizes) > 0
-    except FieldError:
-        return False
-
-
-@contextlib.contextmanager
-def _readable(source: Path | str) -> Iterator[None]:
-    try:
-        yield
-    except Unknown as error:
-        raise UnknownError(f"{source}: {error}") from None
-    except FieldError as error:
-        raise StoreError(f"{source}: {error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{source}: not a readable result ({type(error).__name__})") from None
+def held(run: Run, tensors: Tensors) -> Held:
+    """The arrays of a result, which have come through the door."""
+    params, tree = without_prefix(PARAMS, tensors), None
+    if params and sizes_of(run):
+        structure, named = shapes(run)
+        tree = jax.tree.unflatten(structure, [params[name] for name in named])
+    return Held(tensors[CURVE], tree, without_prefix(SNAPSHOTS, tensors))
 
 
 class Stored:
@@ -128,8 +147,7 @@ class Stored:
 @functools.lru_cache(maxsize=16)  # whoever asks for the parameters may ask for the snapshots next
 def _latest(path: Path, size: int, time: int, run: Run) -> Result:
     """The file as it was at that size and time."""
-    stated, tensors, provenance = unseal(path)
-    return rightly_named(path, stated, decoded(path, stated, tensors, provenance, run))
+    return _named_result(path, run)
 
 
 def run_of(data: Json) -> Run:
@@ -154,28 +172,6 @@ def with_prefix(prefix: str, tensors: Tensors) -> Tensors:
     return {prefix + name: tensor for name, tensor in tensors.items()}
 
 
-def without_prefix(prefix: str, tensors: Tensors) -> Tensors:
+def without_prefix(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:
     """Those whose name begins with it."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-def _params(run: Run, tensors: Tensors) -> Params:
-    """The parameters as the run shapes them: names and shapes must fit exactly."""
-    structure, named = _shapes(run)
-    if {name: tensor.shape for name, tensor in tensors.items()} != named:
-        raise ValueError("tensors do not fit the run")
-    return jax.tree.unflatten(structure, [tensors[name] for name in named])
-
-
-def _shapes(run: Run) -> Shapes:
-    """Tracing takes 10 ms: runs that differ in numbers alone, such as a seed or a coupling, share it."""
-    alike = jax.tree.structure(run.network), run.sizes
-    if alike not in _TRACED:
-        shapes = jax.eval_shape(run.init)
-        named = {_path(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(shapes)}
-        _TRACED[alike] = jax.tree.structure(shapes), named
-    return _TRACED[alike]
-
-
-def _path(path: jax.tree_util.KeyPath) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")

@@ -3,7 +3,7 @@
 <digest>.<engine>-<stream>.safetensors   a finished run; `stream` counts the versions of the engine's random numbers
 checkpoints/…                            the same name, for a run under way
 failed/….json                            the same name, for a run that ended in an error: it is tried again
-damaged/…                                files that were not what their hash says: kept, never used
+damaged/…                                files that were not what their hash or their run says: kept, never used
 plans/….json                             what studies set out to train
 .index/…                                 what there is, so that it need not all be opened to be listed (index.py)
 .locks/…                                 held by the process that trains the run; free when that process is gone
@@ -24,13 +24,14 @@ from pathlib import Path
 from coexplore import engines
 from coexplore.run.result import Result
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json
+from coexplore.settings import Json
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
-from coexplore.store.encoding import Stored, about, encoded, key, read_result, received
-from coexplore.store.index import Index, Stamp, read_index, write_index
+from coexplore.store.encoding import Stored, about, checked_tensors, key, read_result, received
+from coexplore.store.index import Index, Stamp, read_index, stamp_of, stamps_of, write_index
 from coexplore.store.locks import locked
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
-from coexplore.store.sealed import SUFFIX, StoreError, UnknownError, left_out, sealed, unseal, write
+from coexplore.store.sealed import SUFFIX, UnknownError, left_out, readable, sealed, unseal, write
+from coexplore.store.texts import StoreError, UnreadableError, one_line, read_json
 from coexplore.store.under_way import FRESH, UnderWay, age, read_under_way
 
 STALE = 60.0  # seconds after which a temporary file cannot be one that is being written
@@ -39,7 +40,7 @@ OWN = (CHECKPOINTS, FAILED, DAMAGED, PLANS, LOCKS, ".index")
 INDEX = Path(".index") / f"runs{SUFFIX}"
 NAME = re.compile(rf"[0-9a-f]{{64}}\.[a-z]+-[0-9]+{re.escape(SUFFIX)}")  # of a finished run
 LEAST_INDEXED = 100  # fewer files than that are opened as fast
-MANY = 5000  # runs for which it is faster to list the whole folder than to look at each file
+MANY = 1000  # runs for which it is faster to list the whole folder than to look at each file
 MOST_FAILURES = 20
 
 
@@ -51,7 +52,7 @@ class Store:
 
     def save(self, result: Result) -> Result:
         """Write a finished run, whose checkpoint and any earlier failure are over; gives it as it is in the store."""
-        sha256, data = sealed(about(result.run, result.engine), encoded(result), result.provenance)
+        sha256, data = sealed(about(result.run, result.engine), checked_tensors(result), result.provenance)
         return self._put(result, {**result.provenance, "sha256": sha256}, data)
 
     def adopt(self, run: Run, engine: str, data: bytes) -> Result:
@@ -82,17 +83,22 @@ class Store:
         files = [(run, f"{key(run, each)}{SUFFIX}") for run in runs for each in names]
         known: dict[Run, Result] = {}
         problems: list[str] = []
+        learned: dict[str, Result] = {}
         with _all_kept() if len(runs) > MANY else contextlib.nullcontext():
-            stamps = self._stamps() if len(runs) > MANY else _there(self.folder, [name for _, name in files])
+            stamps = self._stamps() if len(runs) > MANY else stamps_of(self.folder, [name for _, name in files])
             indexed = self._index.results(self.folder, stamps)
             for run, name in files:
                 if name in stamps and run not in known:
                     try:
                         known[run] = indexed.get(name) or read_result(self.folder / name, run)
-                    except UnknownError as error:  # it may mean something elsewhere
+                        if name not in indexed:
+                            learned[name] = known[run]
+                    except (UnknownError, UnreadableError) as error:  # it may mean something elsewhere, or later
                         problems.append(f"{error}; the run is trained again")
                     except StoreError as error:
                         problems.append(f"{error}; set aside in {self._set_aside(self.folder / name)}")
+        if len(learned) >= LEAST_INDEXED:  # or the next study would open them all again
+            self._learn(learned, {**self._stamps(), **{name: stamps[name] for name in learned}})
         return known, problems
 
     def results(self) -> tuple[list[Result], list[str]]:
@@ -141,7 +147,7 @@ class Store:
         with os.scandir(self.folder) as entries:
             found = ((entry.name, entry) for entry in entries)
             ours = ((name, entry) for name, entry in found if name in self._index.rows or NAME.fullmatch(name))
-            return {name: stamp for name, entry in ours if (stamp := _stamp(entry))}
+            return {name: stamp for name, entry in ours if (stamp := stamp_of(entry))}
 
     def names(self) -> list[str]:
         """Of the files of finished runs; they begin with the run's digest."""
@@ -172,6 +178,11 @@ class Store:
         except StoreError as error:
             return None, [f"{error}; set aside in {self._set_aside(path)}"]
 
+    def refuse_checkpoint(self, run: Run, engine: str, why: str) -> str:
+        """A line about one that the engine cannot go on from, which is set aside."""
+        path = self._checkpoint_path(run, engine)
+        return f"{path}: not a checkpoint of this run ({why}); set aside in {self._set_aside(path)}"
+
     def checkpoint_bytes(self, run: Run, engine: str) -> bytes | None:
         """The bytes of its file, for somebody who trains the run elsewhere."""
         with contextlib.suppress(OSError):
@@ -185,7 +196,7 @@ class Store:
         """Runs that have a checkpoint; one that cannot be read, perhaps because it is just being moved, is left out."""
         running = []
         for path in sorted(self.folder.glob(f"{CHECKPOINTS}/*{SUFFIX}")):
-            with contextlib.suppress(StoreError, FieldError, OSError, ValueError, KeyError, TypeError, AttributeError):
+            with contextlib.suppress(StoreError):
                 running.append(read_under_way(path))
         return running
 
@@ -218,8 +229,11 @@ class Store:
         """Why runs failed, as far as it can be read."""
         reasons = []
         for path in sorted(self.folder.glob(f"{FAILED}/*.json"))[:MOST_FAILURES]:
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                reasons.append(str(json.loads(path.read_text())["reason"]))
+            try:
+                with readable(path, "failure"):
+                    reasons.append(one_line(str(read_json(path)["reason"])))
+            except StoreError as error:
+                reasons.append(str(error))
         return reasons
 
     # Housekeeping
@@ -253,20 +267,6 @@ class Store:
         with contextlib.suppress(FileNotFoundError):  # another process was faster
             path.rename(place)
         return place
-
-
-def _stamp(file: Path | os.DirEntry[str]) -> Stamp | None:
-    """None if it is not there, or not any more."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return Stamp(status.st_size, status.st_mtime_ns)
-
-
-def _there(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:
-    """Of those files that are there, where they are few."""
-    return {name: stamp for name in names if (stamp := _stamp(folder / name))}
 
 
 @contextlib.contextmanager

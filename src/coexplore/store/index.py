@@ -9,6 +9,8 @@ import contextlib
 import dataclasses
 import json
 import math
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -18,14 +20,17 @@ import numpy as np
 from coexplore.run.contents import Held, Listed, Scores
 from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json, Unknown
+from coexplore.settings import Json
+from coexplore.store.door import check_rewards, checked_engine, checked_provenance
 from coexplore.store.encoding import Stored, run_of
-from coexplore.store.sealed import StoreError, seal, unseal
+from coexplore.store.sealed import Kinds, readable, seal, unseal
+from coexplore.store.texts import StoreError, parsed
 
 VERSION = 2
 DIGEST = 64  # characters of a file's name that are its run's digest, which is checked when it is read
 WHOLE = ("size", "time", "setting", "seed", "engine", "origin")
 TEXTS = ("finished", "sha256")
+SHARED = ("settings", "engines", "origins")  # of which many runs share one
 NUMBERS = ("seconds", "reward", "first", "last", "accuracy")  # NaN for none
 
 
@@ -34,6 +39,20 @@ class Stamp(NamedTuple):
 
     size: int
     time: int  # of the last change, in nanoseconds
+
+
+def stamp_of(file: Path | os.DirEntry[str]) -> Stamp | None:
+    """None if it is not there, or not any more."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def stamps_of(folder: Path, names: Iterable[str]) -> dict[str, Stamp]:
+    """Of those files that are there, where they are few."""
+    return {name: stamp for name in names if (stamp := stamp_of(folder / name))}
 
 
 class Row(NamedTuple):
@@ -100,7 +119,7 @@ class Index:
     def results(self, folder: Path, stamps: Mapping[str, Stamp]) -> dict[str, Result]:
         """Those in files of the folder, by name, that are still as the index has them."""
         if len(self.shared[0]) != len(self.settings):  # made once for all runs that share them
-            settings = [_known(json.loads(text)) for text in self.settings]
+            settings = list(map(_known, self.settings))
             self.shared = settings, list(self.engines), list(map(json.loads, self.origins))
         runs, engines, _ = shared = self.shared
         return {
@@ -133,11 +152,12 @@ class Index:
         self.rows = {name: self.rows[name] for name in names if name in self.rows}
 
 
-def _known(described: Json) -> Run | None:
+def _known(text: str) -> Run | None:
     """None where its rule or its task means nothing here: whoever opens the file is told so."""
     try:
-        return run_of(described)
-    except Unknown:
+        with readable(".index"):
+            return run_of(parsed(text))
+    except StoreError:
         return None
 
 
@@ -148,21 +168,39 @@ def _place(known: dict[str, int], text: str) -> int:
 def read_index(path: Path) -> Index:
     """Empty where there is none, or none that can be used."""
     index = Index()
-    with contextlib.suppress(StoreError, FieldError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-        about, tensors, _ = unseal(path)
-        if about["version"] != VERSION:
-            return index
-        shared = [{text: i for i, text in enumerate(about[kind])} for kind in ("settings", "engines", "origins")]
-        for places, kind in zip(shared, ("setting", "engine", "origin"), strict=True):
-            if len(tensors[kind]) and not 0 <= tensors[kind].min() <= tensors[kind].max() < len(places):
-                raise IndexError(kind)
+    with contextlib.suppress(StoreError), readable(path, "index"):
+        about, tensors, _ = unseal(path, _check)
+        _check_values(about, tensors)
         columns = [tensors[column].tolist() for column in WHOLE]
         columns += [_lines(tensors[column]) for column in TEXTS]
         columns += [tensors[column].tolist() for column in (*NUMBERS, "frozen")]
         rows = map(Row._make, zip(*columns, strict=True))
         index.rows = dict(zip(_lines(tensors["names"]), rows, strict=True))
-        index.settings, index.engines, index.origins = shared
+        index.settings, index.engines, index.origins = ({text: i for i, text in enumerate(about[k])} for k in SHARED)
     return index
+
+
+def _check(about: Json, kinds: Kinds) -> None:
+    """That it is an index of this version, of columns equally long."""
+    if about["version"] != VERSION or {len(kinds[name].shape) for name in kinds} != {1}:
+        raise ValueError("another version's")
+    for names, kind in ((WHOLE, "i"), (NUMBERS, "f"), (("frozen",), "b"), ((*TEXTS, "names"), "u")):
+        if any(np.dtype(kinds[name].dtype).kind != kind for name in names):
+            raise ValueError("columns of another kind")
+
+
+def _check_values(about: Json, tensors: Tensors) -> None:
+    """That rows name places that there are, engines and seeds that there can be, and scores that are numbers."""
+    places = {kind.removesuffix("s"): len(set(about[kind])) for kind in SHARED}
+    for name, count in {**places, "seed": 2**32}.items():
+        if len(tensors[name]) and not 0 <= tensors[name].min() <= tensors[name].max() < count:
+            raise ValueError(f"{name!r} of nobody")
+    for name in ("reward", "first", "last"):
+        check_rewards(name, tensors[name])
+    for engine in about["engines"]:
+        checked_engine(engine)
+    for origin in about["origins"]:
+        checked_provenance(parsed(origin))
 
 
 def write_index(path: Path, index: Index) -> None:

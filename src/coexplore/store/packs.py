@@ -21,12 +21,14 @@ from coexplore.run.frozen import FIRING
 from coexplore.run.result import Result, Tensor, Tensors, by_setting
 from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.store.encoding import CURVE, encoded, with_prefix
-from coexplore.store.sealed import StoreError, seal
+from coexplore.store.door import ACCURACY, CURVE, PACKED
+from coexplore.store.encoding import encoded, with_prefix
+from coexplore.store.sealed import seal
+from coexplore.store.texts import StoreError
 
 VERSION = 3  # the first had a header for each run, the second no short lists
-POINTS, FEWER = 200, 100  # of a packed curve: quarters and twentieths are whole numbers of points, so no mean changes
-ACCURACY, FROZEN, SCORES, SHA256, WHOLE = "accuracy", "collapsed", "scores", "sha256", "whole."
+POINTS, FEWER = PACKED
+FROZEN, SCORES, SHA256, WHOLE = "collapsed", "scores", "sha256", "whole."
 Rows = list[tuple[Result, Tensors]]
 
 

@@ -8,7 +8,8 @@ from coexplore.run.run import Run
 from coexplore.settings import Json
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
 from coexplore.store.encoding import about, encoded
-from coexplore.store.sealed import StoreError, sealed, unsealed
+from coexplore.store.sealed import sealed, unsealed
+from coexplore.store.texts import StoreError
 
 
 class Parcel:
@@ -33,6 +34,10 @@ class Parcel:
             return opened_checkpoint(source, unsealed(self.checkpoints[run], source), run, engine, built), []
         except StoreError as error:
             return None, [f"{error}; the run starts again"]
+
+    def refuse_checkpoint(self, run: Run, engine: str, why: str) -> str:
+        del self.checkpoints[run]
+        return f"the checkpoint of {run.digest[:12]}…: {why}; the run starts again"
 
     def find_all(self, runs: Iterable[Run], engine: str = "auto") -> tuple[dict[Run, Result], list[str]]:
         """Whoever sent the runs has looked."""

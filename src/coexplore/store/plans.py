@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.store.sealed import write
+from coexplore.store.sealed import readable, write
+from coexplore.store.texts import StoreError, read_json
 
 SIZE = 32  # bytes of a digest
 
@@ -49,21 +50,28 @@ def read_latest_plan(folder: Path) -> list[Planned]:
         with contextlib.suppress(OSError):  # it may be gone again
             plans.append((path.stat().st_mtime_ns, path))
     for written, path in sorted(plans, reverse=True):
-        with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
+        with contextlib.suppress(StoreError):
             return _read(path, written)
     return []
 
 
 @functools.lru_cache(maxsize=1)  # a served report asks every other second
 def _read(path: Path, written: int) -> list[Planned]:
-    return [run for line in json.loads(path.read_text()) for run in _runs(*line)]
+    with readable(path, "plan"):
+        return [_checked(run) for line in read_json(path) for run in _runs(*line)]
 
 
 def _runs(*line: Json) -> list[Planned]:
     first, second, third, last = line
     if isinstance(last, int):  # of an earlier version, with a line for each run
-        return [Planned(str(first), str(second), str(third), last)]
-    return [Planned(digest, str(first), str(second), int(third)) for digest in _digests(last)]
+        return [Planned(first, second, third, last)]
+    return [Planned(digest, first, second, third) for digest in _digests(last)]
+
+
+def _checked(run: Planned) -> Planned:
+    if not all(isinstance(word, str) for word in run[:3]) or type(run.episodes) is not int or run.episodes < 1:
+        raise ValueError("not runs")
+    return run
 
 
 def _letters(digests: list[str]) -> str:

@@ -6,10 +6,12 @@ from pathlib import Path
 from coexplore import engines
 from coexplore.results.listing import Results
 from coexplore.run.result import Result
-from coexplore.store.encoding import decoded
+from coexplore.settings import Json
+from coexplore.store.encoding import check_about, decoded
 from coexplore.store.folder import OWN, Store
-from coexplore.store.sealed import SUFFIX, LeftOut, StoreError, unseal
-from coexplore.store.unpacking import is_pack, unpack
+from coexplore.store.sealed import SUFFIX, Kinds, LeftOut, unseal
+from coexplore.store.texts import StoreError
+from coexplore.store.unpacking import check_pack, is_pack, unpack
 
 
 def load(path: str | Path) -> Results:
@@ -65,8 +67,12 @@ def _read_folder(path: Path) -> tuple[list[Result], list[str]]:
 
 
 def _read_file(path: Path) -> tuple[list[Result], list[str]]:
-    about, tensors, provenance = unseal(path)
+    about, tensors, provenance = unseal(path, _check)
     if not is_pack(about):
         return [decoded(path, about, tensors, provenance)], []
     results, unknown = unpack(path, about, tensors)
     return results, [*unknown]
+
+
+def _check(about: Json, kinds: Kinds) -> None:
+    return check_pack(about, kinds) if is_pack(about) else check_about(about, kinds)

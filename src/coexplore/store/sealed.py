@@ -2,6 +2,9 @@
 
 `sha256` covers what the file is about (a run and the engine that trained it) and the tensors: two files with the same
 one hold the same result, bit for bit. `seal` covers the rest of the JSON, such as the time it took.
+
+That a hash fits says that nothing was damaged, not that it was ever right: what may be in a file of each kind, those
+who read such files say (`fits`), and they are asked before its arrays are read, since these may be larger than memory.
 """
 
 import collections
@@ -10,24 +13,35 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from numpy.typing import DTypeLike
+from safetensors import safe_open
 from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
 from coexplore.run.result import Tensors
-from coexplore.settings import Json
+from coexplore.settings import FieldError, Json, Unknown
+from coexplore.store.texts import StoreError, UnreadableError, check_file, parsed
 
 SUFFIX = ".safetensors"
 METADATA = "coexplore"  # the one metadata key of a file; it holds JSON
 Unsealed = tuple[Json, Tensors, dict[str, Json]]
+TYPES = {"F16": "f2", "F32": "f4", "F64": "f8", "I32": "i4", "I64": "i8", "U8": "u1", "U32": "u4", "BOOL": "?"}
 
 
-class StoreError(ValueError):
-    """A file is not what it should be; the message is one line for the user."""
+class Kind(NamedTuple):
+    """What a file says of an array before it is read."""
+
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+
+
+Kinds = Mapping[str, Kind]
+Fits = Callable[[Json, Kinds], None]  # raises where what a file is about and its arrays do not go together
 
 
 class UnknownError(StoreError):
@@ -77,38 +91,69 @@ def sealed(about: Json, tensors: Tensors, provenance: dict[str, Json]) -> tuple[
     return content["sha256"], to_bytes(tensors, metadata={METADATA: text})
 
 
-def unseal(path: Path) -> Unsealed:
+def unseal(path: Path, fits: Fits | None = None) -> Unsealed:
     """What the file is about, its tensors, its provenance with the hash; StoreError if anything is not as it was."""
-    with _readable(path):
+    with readable(path):
+        check_file(path)
         with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {})[METADATA]
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        return _checked(path, text, tensors)
+            content = _content(path, (file.metadata() or {})[METADATA])
+            names = list(file.keys())
+            if fits:
+                fits(content["about"], {name: _kind(file.get_slice(name)) for name in names})
+            tensors = {name: file.get_tensor(name) for name in names}
+        return _checked(path, content, tensors)
 
 
-def unsealed(data: bytes, source: str) -> Unsealed:
+def unsealed(data: bytes, source: str, fits: Fits | None = None) -> Unsealed:
     """The same of a file's bytes, which came from `source`."""
-    with _readable(source):
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        return _checked(source, header["__metadata__"][METADATA], from_bytes(data))
+    with readable(source):
+        header = parsed(data[8 : 8 + int.from_bytes(data[:8], "little")].decode())
+        content, tensors = _content(source, header["__metadata__"][METADATA]), from_bytes(data)
+        if fits:
+            fits(content["about"], kinds_of(tensors))
+        return _checked(source, content, tensors)
 
 
 @contextlib.contextmanager
-def _readable(source: Path | str) -> Iterator[None]:
+def readable(source: Path | str, what: str = "result") -> Iterator[None]:
+    """Whatever goes wrong with what came from there, in whatever way, is one line. What the machine cannot do at the
+    moment is not the file's fault."""
     try:
         yield
     except StoreError:
         raise
+    except Unknown as error:
+        raise UnknownError(f"{source}: {error}") from None
+    except FieldError as error:
+        raise StoreError(f"{source}: {error}") from None
     except FileNotFoundError:
         raise StoreError(f"{source}: there is no such file") from None
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreError(f"{source}: not a readable result ({type(error).__name__})") from None
+    except (OSError, MemoryError) as error:
+        raise UnreadableError(f"{source}: cannot be read now ({error or type(error).__name__})") from None
+    except Exception as error:
+        why = f": {error}" if type(error) in (ValueError, KeyError) else ""
+        raise StoreError(f"{source}: not a readable {what} ({type(error).__name__}{why})") from None
 
 
-def _checked(source: Path | str, text: str, tensors: Tensors) -> Unsealed:
-    content = json.loads(text)
+def kinds_of(tensors: Tensors) -> Kinds:
+    return {name: Kind(x.shape, x.dtype) for name, x in tensors.items()}
+
+
+def _kind(array: Json) -> Kind:
+    return Kind(tuple(array.get_shape()), np.dtype(TYPES[array.get_dtype()]))
+
+
+def _content(source: Path | str, text: str) -> Json:
+    """What the JSON says, if it is as it was written."""
+    content = parsed(text)
     stated = content.pop("seal")
-    if stated != _digest(content) or content["sha256"] != _hash(content["about"], tensors):
+    if stated != _digest(content) or not isinstance(content["provenance"], dict):
+        raise StoreError(f"{source}: damaged, its contents do not match its hash")
+    return content
+
+
+def _checked(source: Path | str, content: Json, tensors: Tensors) -> Unsealed:
+    if content["sha256"] != _hash(content["about"], tensors):
         raise StoreError(f"{source}: damaged, its contents do not match its hash")
     return content["about"], tensors, {**content["provenance"], "sha256": content["sha256"]}
 

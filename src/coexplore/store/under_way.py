@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore import engines
-from coexplore.run.curve import full_bins
 from coexplore.run.run import Run
-from coexplore.store.sealed import unseal
+from coexplore.store.checkpoints import checked_checkpoint
+from coexplore.store.door import checked_engine
+from coexplore.store.encoding import run_of
+from coexplore.store.sealed import readable, unseal
 
 FRESH = 30.0  # seconds after which a store that nobody writes to is thought to be left alone
 
@@ -32,13 +34,11 @@ def read_under_way(path: Path) -> UnderWay:
     """What a checkpoint tells of its run; the engine that wrote it reads its curve."""
     fresh = age(path) < FRESH
     about, tensors, _ = unseal(path)
-    run, done = Run.from_dict(about["run"], imported_only=True), int(tensors["done"])
-    if not 0 <= done <= run.updates:
-        raise ValueError("more updates than the run has")
-    curve = engines.find(about["engine"]).curve(run, tensors)
-    if curve.ndim != 1 or len(curve) > full_bins(done, run.updates) or not np.all(np.isfinite(curve)):
-        raise ValueError("not the curve of this run")
-    return UnderWay(run, done, curve, fresh)
+    with readable(path, "checkpoint"):
+        run = run_of(about["run"])
+        engine = checked_engine(about["engine"])
+        point = checked_checkpoint(run, engine, tensors)
+        return UnderWay(run, point.done, engines.find(engine).curve(run, point.tensors), fresh)
 
 
 def age(path: Path) -> float:

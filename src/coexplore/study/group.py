@@ -17,6 +17,7 @@ from coexplore.study.roles import Shelf
 from coexplore.study.snapshots import moments, of_each
 
 CHUNK_SECONDS = 0.4  # what Ctrl-C waits for
+SPOILT = (ValueError, KeyError, TypeError, IndexError, OverflowError, AssertionError)  # a checkpoint, if there is one
 
 
 class Group(Generic[S]):
@@ -108,3 +109,12 @@ class Group(Generic[S]):
         """Of the runs that are still in it."""
         finished, snapshots = self.engine.finish(self.state), of_each(self.seen, self.before)
         return [finished[i].replaced(snapshots=snapshots[i]) for i in self.here]
+
+
+def unusable(engine: Engine[S], run: Run, point: Checkpoint) -> str:
+    """Why the engine cannot go on from it; nothing if it can."""
+    try:
+        engine.restore([run], [point.tensors])
+    except SPOILT as error:
+        return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return ""

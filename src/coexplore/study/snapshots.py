@@ -23,4 +23,5 @@ def of_each(seen: Sequence[Tensors], before: Sequence[Tensors]) -> list[Tensors]
 def _joined(before: Tensors, after: Tensors) -> Tensors:
     if not (before and after):
         return before or after
-    return {name: np.concatenate([x, after[name]]) for name, x in before.items()}
+    both = [name for name, x in before.items() if name in after and x.shape[1:] == after[name].shape[1:]]
+    return {name: np.concatenate([before[name], after[name]]) for name in both}

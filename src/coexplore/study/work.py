@@ -20,7 +20,7 @@ from coexplore.engines.watched import not_finite, too_large
 from coexplore.run import Result, Run, command, origin
 from coexplore.store import Checkpoint
 from coexplore.study.callbacks import Caller, Raised, Stopped
-from coexplore.study.group import Group
+from coexplore.study.group import SPOILT, Group, unusable
 from coexplore.study.roles import Audience, Shelf
 
 CHECKPOINT_SECONDS = 5.0  # what a sudden death may cost, and a little more: what ends sooner is not written down
@@ -28,6 +28,10 @@ DEARER = 20  # … or so many times what writing it down takes, where a group ha
 Trained = tuple[Group[State], float]
 WAITING = 2048  # runs at a time of an engine whose threads only wait: several times what a GPU has in work at once
 STARTS = 4  # of its groups at a time: the first ones, which have most to do, should not wait for all the others
+
+
+class Again(Exception):
+    """Runs whose checkpoints are of no use begin again; nothing else has happened."""
 
 
 class Failure(NamedTuple):
@@ -136,8 +140,7 @@ class Work:
         waiting = _together(engine, saved)
         for same in waiting:
             train = functools.partial(self._train, engine, same, saved, trained, started)
-            if others := self._guard(engine, same, train):
-                waiting.append(others)
+            waiting += _together(engine, {run: saved[run] for run in self._guard(engine, same, train)})
         return trained
 
     def _checkpoint(self, run: Run, engine: Engine[State]) -> Checkpoint | None:
@@ -152,6 +155,8 @@ class Work:
         run alone is to blame, its neighbours."""
         try:
             work()
+        except Again:
+            return runs
         except Exception as error:
             over = {failure.run for failure in self.failures} | {stopped.run for stopped in self.stopped}
             left = [run for run in runs if run not in over]
@@ -178,7 +183,7 @@ class Work:
         if self.stop.is_set():
             return
         began = time.perf_counter()
-        group = Group(engine, runs, [saved[run] for run in runs], self._moments)
+        group = self._group(engine, runs, saved)
         started()
         self.compile_seconds = max(self.compile_seconds, time.perf_counter() - began)
         self.show.advance(runs, group.done, None)
@@ -188,6 +193,23 @@ class Work:
         except Fault:
             self.show.advance(runs, -group.done, None)  # those that begin again
             raise
+
+    def _group(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> Group[State]:
+        try:
+            return Group(engine, runs, [saved[run] for run in runs], self._moments)
+        except SPOILT as error:
+            if self._put_aside(engine, runs, saved):
+                raise Again from error
+            raise
+
+    def _put_aside(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> bool:
+        """Whether any of the checkpoints was of no use to the engine: its run begins again."""
+        spoilt = {run: why for run in runs if (point := saved[run]) and (why := unusable(engine, run, point))}
+        for run, why in spoilt.items():
+            saved[run] = None
+            if self.store:
+                self.problems.append(self.store.refuse_checkpoint(run, engine.name, why))
+        return bool(spoilt)
 
     @property
     def _moments(self) -> int:

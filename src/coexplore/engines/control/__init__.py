@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.engines import xla
-from coexplore.engines.base import Fault, said
+from coexplore.engines.base import Fault, fitting, said
 from coexplore.engines.control.agent import Pace, compiled, fresh, numbers, pace, shapes, unravelled, unscaled
 from coexplore.engines.control.worlds import Worlds, answer_size, control, mean_returns, rehearsed
 from coexplore.engines.program import padded, stack
@@ -202,9 +202,11 @@ def restore(runs: list[Run], tensors: list[Tensors]) -> State:
         return start(runs)
     answers = np.zeros((WIDTH, runs[0].batch, answer_size(runs[0])), np.float32)
     state = _placed(runs, answers, [Worlds(*each) for each in zip(runs, answers, tensors, strict=False)])
+    kinds = [(x.shape[1:], x.dtype) for x in state.agents]
+    drawn = tensors[0][f"agent.{len(kinds)}"]
     arrays = [
-        jnp.asarray(np.stack([saved[f"agent.{k}"] for saved in padded(tensors, WIDTH)]))
-        for k in range(len(state.agents) + 1)
+        jnp.asarray(np.stack([fitting(saved, f"agent.{k}", *kind) for saved in padded(tensors, WIDTH)]))
+        for k, kind in enumerate([*kinds, ((runs[0].batch, *drawn.shape[1:]), drawn.dtype)])
     ]
     finals = [
         _named(run, saved["final"]) if "final" in saved else None for run, saved in zip(runs, tensors, strict=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.engines.base import Fault, said
+from coexplore.engines.base import Fault, fitting, said
 from coexplore.run.curve import bin_sizes, bins
 from coexplore.run.result import Tensor, Tensors
 from coexplore.run.run import Run
@@ -157,11 +157,11 @@ class Worlds:
         return {**kept, **under_way, "world.ended": self.ended.copy()}
 
     def _replay(self, saved: Tensors) -> None:
-        self.sums = saved["world.sums"].copy()
+        self.sums = fitting(saved, "world.sums", self.sums.shape, self.sums.dtype).copy()
         self.ended = saved.get("world.ended", self.ended).copy()  # before there were budgets, nobody needed it
         self.steps, self.episodes, *episodes = map(int, saved["world.counts"])
         self.finished = self.trained >= self.run.length
-        self.answers[:] = saved["world.answers"]
+        self.answers[:] = fitting(saved, "world.answers", self.answers.shape, self.answers.dtype)
         for b, (world, episode) in enumerate(zip(self.worlds, episodes, strict=True)):
             world.episode = episode
             o = world.reset()

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from coexplore.engines.base import fitting
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.one_layer import centre, chain, multiplexer, numbers, predicts, refused, steps, structure
 from coexplore.network import Params
@@ -124,7 +125,9 @@ def tensors(state: State) -> list[Tensors]:
 
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     (run,), (saved,) = runs, tensors
-    arrays = {tensor: saved[tensor].copy() for tensor in TENSORS if tensor != "done"}
+    fresh = start(runs)
+    like = {tensor: getattr(fresh, tensor) for tensor in TENSORS if tensor != "done"}
+    arrays = {tensor: fitting(saved, tensor, x.shape, x.dtype).copy() for tensor, x in like.items()}
     return State((run,), **arrays, done=int(saved["done"]), reward=np.full(1, np.nan))
 
 

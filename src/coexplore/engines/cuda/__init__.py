@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore import network
+from coexplore.engines.base import fitting
 from coexplore.engines.cuda import device
 from coexplore.engines.cuda.device import Kernel
 from coexplore.engines.cuda.layout import (
@@ -246,8 +247,11 @@ def tensors(state: State) -> list[Tensors]:
 
 
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
-    arrays = {key: np.stack([saved[key] for saved in tensors]) for key in ARRAYS}
-    return _placed(runs, device.Gpu(), _shape(runs), arrays, int(tensors[0]["done"]))
+    kind = _shape(runs)
+    shapes = dict.fromkeys(ARRAYS, (kind.length,)) | {"curve": (bins(runs[0].updates),)}
+    types = dict.fromkeys(ARRAYS, np.float32) | {"weights": np.uint32, "curve": np.uint32}
+    arrays = {key: np.stack([fitting(saved, key, shapes[key], types[key]) for saved in tensors]) for key in ARRAYS}
+    return _placed(runs, device.Gpu(), kind, arrays, int(tensors[0]["done"]))
 
 
 def update_with_draws(state: State) -> tuple[State, Tensors]:

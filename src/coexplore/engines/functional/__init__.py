@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from coexplore import network
 from coexplore.engines import control as stepped
 from coexplore.engines import xla
-from coexplore.engines.base import Fault
+from coexplore.engines.base import Fault, checked_width, fitting
 from coexplore.engines.control.agent import numbers, pace, shapes, unscaled
 from coexplore.engines.control.worlds import control, mean_returns
 from coexplore.engines.functional.loop import About, Shape, compiled, train_key
@@ -256,13 +256,16 @@ def tensors(state: State) -> list[Tensors]:
 def restore(runs: list[Run], tensors: list[Tensors]) -> State:
     state = start(runs, width(tensors[0]))
     saved, structure = padded(tensors, state.width), jax.tree.structure(state.worlds)
-    leaves = [jnp.asarray(np.stack([one[name] for one in saved])) for name in named_leaves(state.worlds)]
+    leaves = [
+        jnp.asarray(np.stack([fitting(one, name, leaf.shape[1:], leaf.dtype) for one in saved]))
+        for name, leaf in named_leaves(state.worlds).items()
+    ]
     worlds = jax.tree.unflatten(structure, leaves)
     return dataclasses.replace(state, worlds=worlds, episodes=np.asarray(worlds.tally.episodes)[: len(runs)])
 
 
 def width(tensors: Tensors) -> int:
-    return int(tensors["width"])
+    return checked_width(tensors, widths())
 
 
 def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
