@@ -93,6 +93,19 @@ def signals():
 
 
 @pytest.fixture
+def forget():
+    """Makes our modules forget what they have worked out before, as those of a process that has just begun."""
+
+    def clear():
+        ours = [module for name, module in sys.modules.items() if name.partition(".")[0] == "coexplore"]
+        for value in [value for module in ours for value in vars(module).values()]:
+            if callable(value) and hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+    return clear
+
+
+@pytest.fixture
 def here(monkeypatch, capsys):
     """The command in this process, which has long imported what takes a process of its own a second or two."""
     from coexplore import cli

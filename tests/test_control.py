@@ -265,7 +265,7 @@ def test_a_stored_run_comes_back_and_can_act(tmp_path):
     assert result.provenance["steps"] == 60
 
 
-def test_a_result_whose_environment_is_missing_can_still_be_read(tmp_path, monkeypatch):
+def test_a_result_whose_environment_is_missing_can_still_be_read(tmp_path, monkeypatch, forget):
     run = dataclasses.replace(PLAIN, task=Control(env="probe/both-v0"))
     train([run], progress=False, store=tmp_path)
 
@@ -273,6 +273,7 @@ def test_a_result_whose_environment_is_missing_can_still_be_read(tmp_path, monke
         raise FieldError(f"env: {env!r} is not installed")
 
     monkeypatch.setattr("coexplore.tasks.control.spaces", gone)
+    forget()  # as a process that has just begun
     found, problems = Store(tmp_path).find(run)
     assert not problems
     assert found.params is None

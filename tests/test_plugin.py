@@ -226,7 +226,7 @@ def test_a_file_that_the_class_of_today_cannot_make_again_is_neither_damaged_nor
     assert not (tmp_path / "damaged").exists()
 
 
-def test_data_that_are_not_here_leave_curves_parameters_and_a_line_that_says_what_to_give(tmp_path, here):
+def test_data_that_are_not_here_leave_curves_parameters_and_a_line_that_says_what_to_give(tmp_path, here, forget):
     x, y = np.random.RandomState(1).randn(20, 3), np.arange(20) % 2
     data = Dataset(x, y, name="mine")
     run = Run(rule=Reinforce(), task=data, **TINY)
@@ -235,12 +235,7 @@ def test_data_that_are_not_here_leave_curves_parameters_and_a_line_that_says_wha
     del data, run, kept
     import gc
 
-    from coexplore.run.frozen import fixed
-    from coexplore.store import encoding
-
-    fixed.cache_clear()  # whatever still holds the data
-    encoding._setting.cache_clear()
-    encoding._latest.cache_clear()
+    forget()  # whatever still holds the data
     gc.collect()
     (result,) = load(tmp_path)
     wanted = f"make the Dataset of 3 inputs and 2 labels whose sha256 is {sha256[:12]}… first"

@@ -17,6 +17,7 @@ from coexplore.report import html
 from coexplore.report.data import report
 from coexplore.stats.estimates import difference, level
 from coexplore.store import pack, read
+from coexplore.store.sealed import seal
 from coexplore.tasks.multiplexer import Multiplexer
 
 SMALL = Run(rule=Boltzmann(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
@@ -276,8 +277,9 @@ def newcombe(a, b):
 def test_a_curve_that_is_not_the_runs_is_told_of_and_left_out(store, tmp_path):
     shutil.copytree(store, tmp_path / "store")
     whole, _ = read(tmp_path / "store")
-    about = {"run": SMALL.to_dict(), "engine": "cpu", "stream": 1}
-    seal(tmp_path / "store" / f"{SMALL.digest}.cpu-1.safetensors", about, {"curve": np.zeros(7, np.float32)}, {})
+    odd = SMALL.with_seed(99)
+    about = {"run": odd.to_dict(), "engine": "cpu", "stream": 1}
+    seal(tmp_path / "store" / f"{odd.digest}.cpu-1.safetensors", about, {"curve": np.zeros(7, np.float32)}, {})
     results, problems = read(tmp_path / "store")
     made = report(results, "store", problems)
     assert made["about"]["runs"] == len(whole)

@@ -21,7 +21,7 @@ RUNS = [
     Run(rule=(Recurrent(), Reinforce()), hidden=(3, 2), task=TASK, critic=Critic(width=3), episodes=160),
     Run(rule=Boltzmann(steps=2), hidden=(3,), task=TASK, critic=None, episodes=160),
 ]
-ONE = Checkpoint({"done": np.asarray(1)}, {})
+ONE = Checkpoint({"done": np.asarray(1), "0": np.zeros(1000, np.float32)}, {})  # of its arrays, the curve
 
 
 @pytest.fixture(scope="module")

@@ -327,7 +327,7 @@ def test_a_table_is_read_as_it_was_written_beside_a_store_and_beside_a_pack(tmp_
 @pytest.mark.parametrize("text", ["", "[]", '{"gradients": 1}', '{"gradients": [{}]}', '{"gradients": [{"label": 1}]}'])
 def test_what_is_no_table_is_refused_in_one_line(text, tmp_path):
     (tmp_path / checkpoints.NAME).write_text(text)
-    with pytest.raises(StoreError, match=r"gradients.json: not a table of gradients"):
+    with pytest.raises(StoreError, match=r"gradients.json: not a readable table of gradients"):
         read_table(tmp_path)
 
 

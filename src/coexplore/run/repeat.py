@@ -18,18 +18,22 @@ SOURCE = re.compile(r"[\w.]+:\w[\w./-]*")  # MODULE:NAME: what a file says is sh
 
 def command(run: Run, origin: dict[str, Json] | None = None) -> str | None:
     """None where no flags can say it. `origin`, the provenance of its result, tells where its task came from."""
-    told = _command(run.setting, _stated(origin or {}) or run.task.source, type(run.rules[0]), type(run.task))
-    return told and (f"{told} --seed {run.seed}" if run.seed else told)
+    try:
+        told = _command(run.setting, _stated(origin or {}) or run.task.source, type(run.rules[0]), type(run.task))
+    except LookupError:
+        return None
+    return f"{told} --seed {run.seed}" if run.seed else told
 
 
 @functools.lru_cache(maxsize=10_000)  # thousands of seeds share it
-def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> str | None:
-    """Of a setting; runs are equal by their names, so what these mean here is a part of the question."""
+def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> str:
+    """Of a setting; runs are equal by their names, so what these mean here is a part of the question. LookupError,
+    which is not remembered, where no flags can say it: they may once what it names is imported."""
     presets = (None, *PRESETS.get(rule.name, {}))
     changes = {preset: _changes(base(rule, preset), run, source) for preset in presets}
     possible = {preset: changed for preset, changed in changes.items() if changed is not None}
     if not possible:
-        return None
+        raise LookupError(run.digest)
     preset, changed = min(possible.items(), key=lambda item: len(item[1]) + (item[0] is not None))
     words = [f"--{dashed(name)} {text}" for name, text in changed.items()]
     words = [f"--preset {preset}", *words] if preset else words
