@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import threading
 from pathlib import Path
 
 CALLS = ("mkdir", "open", "fsync", "replace", "rename")  # by which something new comes to be
@@ -15,6 +16,7 @@ class Machine:
     def __init__(self, folder, k=None, error=errno.ENOSPC, once=False, calls=CALLS):
         self.folder, self.k, self.error, self.once, self.calls = Path(folder), k, error, once, calls
         self.count, self.before = 0, None
+        self.lock = threading.RLock()  # what one thread does has happened, or not, when another's call is refused
 
     def refuses(self, name, args):
         if name == "mkdir" and os.path.exists(args[0]):
@@ -32,9 +34,10 @@ class Machine:
 
     def wrapped(self, name, real):
         def call(*args, **more):
-            if self.refuses(name, args):
-                raise OSError(self.error, os.strerror(self.error), str(args[0]))
-            return real(*args, **more)
+            with self.lock:
+                if self.refuses(name, args):
+                    raise OSError(self.error, os.strerror(self.error), str(args[0]))
+                return real(*args, **more)
 
         return call
 

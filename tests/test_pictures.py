@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Result
+from coexplore import Boltzmann, Result, Run, grid
 from coexplore.network import Params
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
-from coexplore.results import marks, plots
+from coexplore.results import marks, naming, plots
 from coexplore.results.naming import apart
 from coexplore.results.palette import legend
 from coexplore.stats.estimates import summary
@@ -73,6 +73,19 @@ def test_names_keep_apart_in_order_as_near_to_their_lines_as_they_can():
     assert apart([1.0, 1.0, 0.99], 0.1) == pytest.approx([0.9, 1.0, 0.8])
     many = apart([0.4 + 0.01 * (i % 3) for i in range(9)], 0.1)
     assert min(np.diff(sorted(many))) == pytest.approx(0.1)
+
+
+def test_hundreds_of_settings_and_long_names_leave_room_for_the_plot(tmp_path):
+    several = {"coupling": [0.1, 0.2], "recurrent_rate": [0.1, 0.2], "hidden": [(64,) * 30, (32,) * 40]}
+    for settings in (grid(Run(), coupling=[i / 300 for i in range(300)]), grid(Run(), **several)):
+        curve = np.linspace(0, 1, 1000, dtype=np.float32)
+        figure = plots.plot([Result(run, "cpu", curve, Params((), None)) for run in settings], tmp_path / "x.png")
+        (axes,) = figure.axes
+        assert axes.get_position().width > 0.2
+        names = [text.get_text() for text in (axes.get_legend() or axes).texts]
+        assert len(names) <= marks.MOST_NAMED
+        assert max(map(len, names)) <= naming.LONGEST
+        assert len(settings) == len(names) or names[-1] == "… and 277 more"
 
 
 def test_two_kinds_of_runs_are_seen_and_one_kind_is_not():

@@ -8,6 +8,7 @@ import argparse
 import collections
 import contextlib
 import multiprocessing as mp
+import multiprocessing.connection
 import os
 import random
 import shutil
@@ -20,6 +21,8 @@ from fuzz.worker import crowding, tried_once, work
 
 MOST_SECONDS, MOST_BYTES = 20.0, 2 * 10**9
 WORN_BYTES, WORN_MAPPINGS = 15 * 10**8, 25_000  # of a process between attempts, whose programs JAX keeps: it is renewed
+SHARES = {"commands": 6, "files": 6}  # of the time, where the others have one: they are many, and some of them train
+GLANCE = 0.05  # seconds between two looks at a process that is busy
 LINES, ALIKE = 40, 60  # lines of falls that are shown; characters in which those are the same that are one
 COMPILED = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
 HERE = Path(__file__).parent
@@ -29,11 +32,16 @@ def kinds():
     return sorted(path.stem for path in HERE.glob("*.py") if "\ndef attempt(" in path.read_text())
 
 
-def resident(pid):
-    """Bytes of memory that a process holds."""
+def most_held(pid):
+    """Bytes of memory that a process has held at once since `forget_most`."""
     with contextlib.suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return 1024 * int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0])
     return 0
+
+
+def forget_most(pid):
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 class Worker:
@@ -49,13 +57,14 @@ class Worker:
         self.kind = self.seed = None
 
     def begin(self, kind, seed):
+        forget_most(self.process.pid)
         self.kind, self.seed, self.began, self.bytes = kind, seed, time.monotonic(), 0
         self.pipe.send((kind, seed))
 
     def look(self):
         """None while it tries; then what fell, what was tried, and whether this process may go on."""
         seconds = time.monotonic() - self.began
-        self.bytes = max(self.bytes, resident(self.process.pid))
+        self.bytes = max(self.bytes, most_held(self.process.pid))
         if self.bytes > MOST_BYTES:
             return f"held {self.bytes / 1e9:.1f} GB", {}, False
         try:
@@ -100,8 +109,8 @@ class Tally:
             self.falls[kind].append(f"{fell} (--again {kind} {worker.seed})")
 
     def next(self):
-        """The kind that has had the least time; command lines may have twice as much, since some of them train."""
-        return min(self.names, key=lambda kind: (self.seconds[kind] / (1 + (kind == "commands")), self.count[kind]))
+        """The kind that has had the least of its share of the time."""
+        return min(self.names, key=lambda kind: (self.seconds[kind] / SHARES.get(kind, 1), self.count[kind]))
 
     def show(self):
         for kind in self.names:
@@ -141,7 +150,7 @@ def fuzz(names, seconds, processes, seed):
                         if not sound:
                             workers.append(worker := Worker(home, worker.place))
                         worker.begin(tally.next(), seed := seed + 1)
-                time.sleep(0.001)
+                mp.connection.wait([worker.pipe for worker in workers], GLANCE)
         finally:
             for worker in workers:
                 worker.end()

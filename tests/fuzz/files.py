@@ -17,8 +17,9 @@ from pathlib import Path
 from fuzz.forging import bent, damaged, dumped, forged, twisted
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
-MANY, HURT = 80, 0.2  # files of an attempt; the share of them that are damaged rather than forged
-SLOW = {"checkpoint": 4}  # so many times fewer of forms that take longer
+MANY, HURT = 320, 0.2  # files of an attempt; the share of them that are damaged rather than forged
+SLOW = {"checkpoint": 8}  # of forms that take longer an attempt has so many times fewer, and there are so many more
+LOOKS = 2  # at a network on its way, each of which takes as long as its training
 FORMS = ("result", "network", "pack", "first pack", "checkpoint", "plan", "failure", "gradients", "claims", "index")
 COMMANDS = {
     "runs": ["runs"],
@@ -37,7 +38,7 @@ named = {}  # what the other files of the store are called
 
 def attempt(rng, folder):
     os.chdir(_furnished(folder))
-    form, store = rng.choice(FORMS), Path("store")
+    (form,), store = rng.choices(FORMS, [SLOW.get(form, 1) for form in FORMS]), Path("store")
     shutil.rmtree(store, ignore_errors=True)
     shutil.copytree(folder / "kept", store)
     passed = []
@@ -168,7 +169,7 @@ def _resumed(store, engine):
     from coexplore.study import study
 
     run = Run.from_dict(json.loads((store.parent / "under_way.json").read_text()))
-    done = study(run, engine=engine, progress=False, store=store)
+    done = study(run, engine=engine, progress=False, store=store, snapshots=LOOKS)
     lines = [*done.problems, *(failure.reason for failure in done.failures)]
     assert all(line.isprintable() for line in lines), lines
     assert done.results or all(any(w in f.reason for w in ("finite", "beyond")) for f in done.failures), lines
@@ -245,7 +246,8 @@ def _furnished(folder):
     runs = grid(small, rule=[Boltzmann(), Reinforce()], seed=range(2))
     results = train(runs, engine="cpu", progress=False, store=kept)
     going = small.with_seed(5)
-    train(going, engine="cpu", progress=False, store=kept, callback=lambda at: STOP if at.updates else None)
+    stop = {"snapshots": LOOKS, "callback": lambda at: STOP if at.updates else None}
+    train(going, engine="cpu", progress=False, store=kept, **stop)
     (here / "under_way.json").write_text(json.dumps(going.to_dict()))
     Store(kept).fail(small.with_seed(9), "cpu", "it was too much")
     pack(results, here / "pack.safetensors")

@@ -32,7 +32,7 @@ def look(run: Run, params: Params, done: int) -> Tensors:
         task = run.task.holding(on_device(run.task.load(), cpu))
         seen = _seen(actor, run.critic, task, params, *fixed(run.task))
     share = accuracy(run.task, actor, params)
-    rows = {**seen, **({} if share is None else {"accuracy": np.float32(share)}), **_norms(params, _norm)}
+    rows = {**seen, **({} if share is None else {"accuracy": np.float32(share)}), **norms(params)}
     return {name: np.asarray(row)[None] for name, row in rows.items()}
 
 
@@ -52,8 +52,14 @@ def progress_after(run: Run, done: int) -> float:
     return done / max(run.updates, 1)
 
 
+def norms(params: Params) -> Tensors:
+    """How large the parameters of each kind are; beyond all numbers, they are infinite."""
+    return _norms(params, _norm)
+
+
 def _norms(params: Params, norm: Callable[[Tensor], Tensor]) -> Tensors:
-    sizes = (norm(np.asarray(leaf)) for leaf in jax.tree.leaves(params))
+    with np.errstate(over="ignore"):
+        sizes = [norm(np.asarray(leaf)) for leaf in jax.tree.leaves(params)]
     return dict(zip(norm_names(params), sizes, strict=True))
 
 

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.container import ErrorbarContainer
 
-from coexplore.results.naming import End, name_lines
+from coexplore.results.naming import End, cut, name_lines
 from coexplore.results.palette import Look
 from coexplore.run import Result, thinned
 from coexplore.stats.bounded import Bounds
@@ -19,6 +19,7 @@ from coexplore.stats.modes import bimodal
 
 STRETCH = 0.05  # how near to the greatest reward the stretched scale can tell lines apart
 MANY = 6  # lines from which on the scale is stretched
+MOST_NAMED = 24  # lines whose names fit into a legend
 MOST_LEVEL = 9  # places of a sweep whose names fit side by side
 NOTE = {"ha": "center", "va": "bottom", "size": 7, "rotation": 90, "zorder": 4,
         "bbox": {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}}  # fmt: skip
@@ -265,4 +266,8 @@ def differences(axes: Any, groups: Mapping[str, Sequence[Result]], lines: Sequen
 
 def add_legend(axes: Any, count: int) -> None:
     beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if count > 5 else {}
-    axes.legend(frameon=False, fontsize=9, handlelength=3, **beside)
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > MOST_NAMED:
+        rest = len(names) - MOST_NAMED + 1
+        handles, names = [*handles[:-rest], mpl.lines.Line2D([], [], alpha=0)], [*names[:-rest], f"… and {rest} more"]
+    axes.legend(handles, list(map(cut, names)), frameon=False, fontsize=9, handlelength=3, **beside)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from matplotlib.colors import to_rgb
 
 SIZE, ROW = 9, 0.16  # of the text in points, and of its rows in inches
+LONGEST = 80  # characters of a name that leaves room for a plot
 
 
 class End(NamedTuple):
@@ -24,7 +25,13 @@ def name_lines(axes: Any, ends: Sequence[End]) -> None:
     for end, y in zip(ends, apart(wishes, ROW / tall), strict=True):
         ink = [0.65 * part for part in to_rgb(end.colour)]  # light shades are hard to read as text
         place = {"xycoords": "axes fraction", "xytext": (6, 0), "textcoords": "offset points"}
-        axes.annotate(end.name, (1, y), va="center", size=SIZE, color=ink, annotation_clip=False, **place)
+        axes.annotate(cut(end.name), (1, y), va="center", size=SIZE, color=ink, annotation_clip=False, **place)
+
+
+def cut(name: str) -> str:
+    """Names of one picture often begin alike and differ towards their ends."""
+    half = LONGEST // 2
+    return name if len(name) <= LONGEST else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def apart(wishes: Sequence[float], gap: float) -> list[float]:

@@ -7,10 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-
-from coexplore.engines.look import norm_names
+from coexplore.engines.look import norms
 from coexplore.files import writing
 from coexplore.run import Run
 from coexplore.settings import FieldError
@@ -33,7 +30,7 @@ class TensorBoard:
     def __call__(self, moment: Moment) -> None:
         if moment.run not in self.files:
             self.files[moment.run] = self._new_file(moment.run)
-        values = {"reward": moment.reward, **_norms(moment)}
+        values = {"reward": moment.reward, **{name: float(x) for name, x in norms(moment.params).items()}}
         summary = {"value": [{"tag": tag, "simple_value": value} for tag, value in values.items()]}
         _append(self.files[moment.run], _event(step=moment.episodes, summary=summary))
 
@@ -44,11 +41,6 @@ class TensorBoard:
         path = folder / f"events.out.tfevents.{time.time():.0f}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
         _append(path, _event(file_version=FIRST))
         return path
-
-
-def _norms(moment: Moment) -> dict[str, float]:
-    sizes = [float(np.linalg.norm(np.ravel(leaf))) for leaf in jax.tree.leaves(moment.params)]
-    return dict(zip(norm_names(moment.params), sizes, strict=True))
 
 
 def _event(**fields: Any) -> bytes:  # type: ignore[explicit-any]  # of a protocol buffer
