@@ -3,6 +3,7 @@
 import re
 import sys
 import textwrap
+import types
 
 import jax.numpy as jnp
 import mutants
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 from mutants import GOOD, SHORT, World, a_rule, a_task, affine, after, an_environment, credit, raising
 
-from coexplore import STOP, Control, Reinforce, Run, grid, train
+from coexplore import STOP, Control, Reinforce, Run, grid, rules, train
 from coexplore.engines import guard
-from coexplore.settings import FieldError
+from coexplore.settings import FieldError, Unknown
 from coexplore.study import study
+from coexplore.tasks import registry
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +146,18 @@ def test_a_setting_is_tried_out_once_whatever_its_numbers_and_seeds(monkeypatch,
     assert len(tried) == 1
 
 
+@pytest.mark.parametrize("name", [np.zeros(3), object(), 7])
+def test_a_name_that_is_no_text_is_nobodys(name, monkeypatch):
+    task, _ = a_task(name=name), a_rule(name=name)
+    for find in (registry.find, rules.imported):
+        with pytest.raises(Unknown, match="'own' is not one of ours"):
+            find("own")
+    plug = types.SimpleNamespace(name="own", load=lambda: task)
+    monkeypatch.setattr(registry, "offered", lambda group: {"own": plug})
+    with pytest.raises(FieldError, match=r"'own' stands for one that is called (array.*|<object object>|7); name"):
+        registry.named("own")
+
+
 @pytest.mark.parametrize(
     ("make", "line"),
     [
@@ -253,7 +267,7 @@ def test_the_command_names_broken_rules_trains_the_others_and_ends_with_1(plug_i
     [
         ("idle", "TypeError: Can't instantiate abstract class Idle with.* abstract method '?credit'?"),
         ("misnamed", "Misnamed calls itself 'somebody else'"),
-        ("plain", "<function function at .*> is not a subclass of coexplore.Rule"),
+        ("plain", "<function function> is not a subclass of coexplore.Rule"),
     ],
 )
 def test_the_command_refuses_what_is_no_rule_and_ends_with_2(name, line, plug_ins, here):

@@ -1,5 +1,6 @@
 """Files whose hashes fit and whose contents do not: a line for each, and the good ones beside them are used."""
 
+import dataclasses
 import json
 import os
 import random
@@ -12,13 +13,15 @@ from fuzz.forging import forged
 
 from coexplore import STOP, Boltzmann, Reinforce, Result, Run, load, train
 from coexplore.cli import reproduce
+from coexplore.paper import evidence
 from coexplore.paper.checkpoints import read_table
 from coexplore.paper.claims import verdicts
+from coexplore.paper.tuned_claims import verdicts as every_verdict
 from coexplore.report.energy import energies
 from coexplore.report.live import Follower
 from coexplore.run.curve import bins
 from coexplore.stats import bounded
-from coexplore.store import Store, StoreError, folder, read
+from coexplore.store import Store, StoreError, folder, read, texts
 from coexplore.store.encoding import about, encoded, key
 from coexplore.store.sealed import unseal
 from coexplore.study import study
@@ -181,6 +184,22 @@ def test_what_is_not_a_plan_or_a_failure_does_not_stop_a_report(store):
     assert live["planned"] is None
     assert live["failures"][0] == "x\\ny\\u202e"
     assert "c.json: not a readable failure (ValueError: JSON that is too deep)" in live["failures"][1]
+
+
+def test_lists_in_lists_come_no_further_than_the_door():
+    assert texts.parsed("[" * 50 + "]" * 50)[0][0] is not None
+    for deep in ("[" * 51 + "]" * 51, '{"a":' * 300 + "1" + "}" * 300):
+        with pytest.raises(ValueError, match="too deep"):
+            texts.parsed(deep)
+
+
+def test_runs_as_long_as_any_may_be_are_packed_and_judged_as_others_are():
+    """In smaller batches than the paper's they would be longer than a run may be, in larger ones the paper's would."""
+    longest = Run(task=Multiplexer(bits=1), hidden=(3,), critic=None, episodes=2**31 - 1, batch=1)
+    results = [made_up(run) for run in (longest, dataclasses.replace(longest, batch=2**31 - 1))]
+    assert evidence.unmixed(results) == results
+    assert evidence.passed_over(results) == set()
+    assert {verdict.verdict for verdict in every_verdict(results, 2**31 - 16) if not verdict.proof} == {"not run"}
 
 
 def test_a_table_of_gradients_that_is_none_does_not_stop_the_verdicts(store, capsys, monkeypatch):

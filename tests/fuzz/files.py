@@ -131,7 +131,8 @@ def _tried(rng, form, path, passed):
         _used(rng, form, path)
         passed.append(path)
     except StoreError as error:
-        return None if str(error).isprintable() and path.name in str(error) else f"a bad line, {error!r}"
+        name = str(StoreError(path.name))  # as a line has it
+        return None if str(error).isprintable() and name in str(error) else f"a bad line, {error!r}"
     return None
 
 

@@ -71,12 +71,12 @@ class Evidence:
         return [result for setting in self._used for result in self._found[setting].values()]
 
     def by_seed(self, setting: Run) -> dict[int, Result]:
-        own = resized(signed(setting) if self._as_signed else setting, self.episodes).setting
-        found = self._found.get(own)
-        if not found:
-            raise NotRun(f"{labels([setting])[0]} (N = {setting.hidden[0]})")
-        self._used.add(own)
-        return found
+        with contextlib.suppress(FieldError):  # nobody trains for so long in batches as large as these
+            own = resized(signed(setting) if self._as_signed else setting, self.episodes).setting
+            if found := self._found.get(own):
+                self._used.add(own)
+                return found
+        raise NotRun(f"{labels([setting])[0]} (N = {setting.hidden[0]})")
 
     def results(self, setting: Run) -> list[Result]:
         """By seed."""
@@ -172,19 +172,24 @@ def five(n: int) -> NDArray[np.integer]:
 def unmixed(results: Sequence[Result]) -> list[Result]:
     """Without those of the figures' runs whose seeds have been looked at, or without those whose have not: of the two
     kinds, at each length of training, the one of which there are fewer is left out. Others stay."""
-    known = {run for run in {result.setting for result in results} if run in _settings(length(run))}
+    known = {run for run in {result.setting for result in results} if _of_a_figure(run)}
     kinds = [(length(r.setting), r.seed >= FRESH) if r.setting in known else None for r in results]
     counts = collections.Counter(kinds)
     out = {(n, fresh) for n, fresh in filter(None, counts) if counts[n, fresh] < counts[n, not fresh]}
     return [result for result, kind in zip(results, kinds, strict=True) if kind not in out]
 
 
+def _of_a_figure(run: Run) -> bool:
+    """Whether a figure has it, at whatever length."""
+    with contextlib.suppress(FieldError):  # in such batches nobody trains for as long as the paper does
+        return resized(run, ALG_1.episodes) in _settings()
+    return False
+
+
 @functools.cache
-def _settings(episodes: int) -> set[Run]:
-    """Of all figures, if they were trained for so long."""
-    if episodes % ALG_1.batch:
-        return set()
-    return {resized(run, episodes) for figure in FIGURES.values() for run in figure.settings()}
+def _settings() -> set[Run]:
+    """Of all figures, as if each were trained for as long as the paper's."""
+    return {resized(run, ALG_1.episodes) for figure in FIGURES.values() for run in figure.settings()}
 
 
 Found = dict[str, dict[Any, tuple[Run, list[Result]]]]  # by line and place: the setting that was best, its results
@@ -207,7 +212,7 @@ def many_seeds(results: Sequence[Result]) -> tuple[set[Run], set[Run]]:
     """Settings of the figures with so many seeds that a pack is large: those whose curves nobody draws, and those whose
     curves are drawn, but for the headline's, which can be looked into."""
     counts = collections.Counter(result.setting for result in results)
-    many = {run for run, count in counts.items() if count >= MANY and run in _settings(length(run))}
+    many = {run for run, count in counts.items() if count >= MANY and _of_a_figure(run)}
     curves = {run for figure in FIGURES.values() if figure.kind in ("curves", "compute") for run in figure.settings()}
     drawn = {run for run in many if resized(run, ALG_1.episodes) in curves}
     headline = {run for run in drawn if resized(run, ALG_1.episodes) in FIGURES["headline"].settings()}

@@ -64,7 +64,7 @@ class Figure:
         return list(dict.fromkeys(resized(run, episodes) for run in (*each, *self.beside)))
 
 
-@functools.cache  # every claim and every figure asks, mostly for the same settings
+@functools.lru_cache(maxsize=10_000)  # every claim and every figure asks, mostly for the same settings
 def resized(run: Run, episodes: int) -> Run:
     """Trained for as many updates as this many episodes are in batches of the usual size."""
     episodes = episodes * run.batch // run.task.batch

@@ -11,7 +11,7 @@ from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
 from coexplore.rules.straight_through import StraightThrough
 from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
-from coexplore.settings import FieldError, Unknown, loaded, offered, reason, refusal
+from coexplore.settings import FieldError, Unknown, latest, loaded, offered, reason, refusal, shown
 
 __all__ = [
     "Backprop",
@@ -44,12 +44,8 @@ def imported(name: str) -> type[Rule]:
     never decides that anything else is imported."""
     if name in BUILT_IN:
         return BUILT_IN[name]
-    classes = [Rule]
-    for each in classes:
-        classes += each.__subclasses__()
-    for rule in reversed(classes):  # the latest definition, where a notebook has made several
-        if getattr(rule, "name", None) == name:
-            return rule
+    if rule := latest(Rule, name):
+        return rule
     if name not in offered(GROUP):
         raise Unknown(f"rule: {name!r} is not one of ours, nor installed here; install or import what defines it")
     try:
@@ -75,7 +71,7 @@ def find(name: str) -> type[Rule]:
 def unfit(name: str, rule: object) -> str | None:
     """Why what a plug-in of this name offers is not a rule with which to begin."""
     if not (isinstance(rule, type) and issubclass(rule, Rule)):
-        return f"{rule!r} is not a subclass of coexplore.Rule"[:200]
+        return f"{shown(rule)} is not a subclass of coexplore.Rule"
     for attribute in ("name", "title"):
         if not isinstance(getattr(rule, attribute, None), str):
             return f"{rule.__name__} has no {attribute}"

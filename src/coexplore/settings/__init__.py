@@ -5,7 +5,7 @@ command line's flags and the help texts all follow from that one declaration.
 """
 
 from coexplore.settings.layers import EachLayer, Positive, Rates, Units
-from coexplore.settings.plugins import loaded, offered
+from coexplore.settings.plugins import latest, loaded, offered
 from coexplore.settings.records import (
     Checked,
     Json,
@@ -53,6 +53,7 @@ __all__ = [
     "count",
     "describe",
     "field",
+    "latest",
     "loaded",
     "multiplied",
     "number",

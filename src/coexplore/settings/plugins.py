@@ -24,3 +24,12 @@ def loaded(plug: EntryPoint, kind: str) -> object:
         return plug.load()
     except (Exception, SystemExit) as error:  # somebody else's code may fail in any way
         raise FieldError(f"{kind}: {plug.name!r} cannot be loaded: {reason(error)}") from error
+
+
+def latest(base: type, name: str) -> type | None:
+    """The class under `base` that somebody has defined with that name; the last one, where a notebook has several."""
+    classes = [base]
+    for each in classes:
+        classes += each.__subclasses__()
+    names = ((getattr(each, "name", None), each) for each in reversed(classes))
+    return next((each for own, each in names if isinstance(own, str) and own == name), None)

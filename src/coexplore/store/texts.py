@@ -12,6 +12,8 @@ from coexplore.settings import Json
 LONGEST = 1000  # characters of a line
 SHARE = 2  # a file may be as large as memory divided by this
 WHOLE = 2**63  # numbers from here on are nobody's count
+TOO_DEEP = "JSON that is too deep"
+DEEPEST = 50  # lists in lists: nobody who goes through them needs many calls within calls
 
 
 class StoreError(ValueError):
@@ -51,14 +53,26 @@ def read_json(path: Path) -> Json:
 
 
 def parsed(text: str) -> Json:
-    """JSON of which one can rely on that numbers are finite, whole ones have 64 bits, and texts can be written."""
+    """JSON of which one can rely on that numbers are finite, whole ones have 64 bits, texts can be written, and it is
+    not deep."""
     try:
         data = _DECODER.decode(text)
-        if "\\ud" in text or "\\uD" in text or not text.isascii():
-            json.dumps(data, ensure_ascii=False).encode()
     except RecursionError:
-        raise ValueError("JSON that is too deep") from None
+        raise ValueError(TOO_DEEP) from None
+    _check_depth(data)
+    if "\\ud" in text or "\\uD" in text or not text.isascii():
+        json.dumps(data, ensure_ascii=False).encode()
     return data
+
+
+def _check_depth(data: Json) -> None:
+    level: list[Json] = [[data]]
+    for _ in range(DEEPEST + 1):
+        every = (x.values() if isinstance(x, dict) else x for x in level)
+        level = [each for x in every for each in x if isinstance(each, (dict, list))]
+        if not level:
+            return
+    raise ValueError(TOO_DEEP)
 
 
 def _whole(digits: str) -> int:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from coexplore.settings import FieldError, Unknown, loaded, offered, refusal, specs
+from coexplore.settings import FieldError, Unknown, latest, loaded, offered, refusal, shown, specs
 from coexplore.tasks.bandit import Bandit
 from coexplore.tasks.base import GROUP, NAME, AnyTask, Task
 from coexplore.tasks.control import Control
@@ -27,8 +27,9 @@ def named(name: str) -> AnyTask:
     if name in BY_NAME:
         return BY_NAME[name]()
     task = made(loaded(offered(GROUP)[name], "task"), f"task: {name!r}")
-    if task.label != name:
-        raise FieldError(f"task: {name!r} stands for one that is called {task.label!r}; name them alike")
+    called = task.label if isinstance(task.name, str) else task.name  # whatever somebody has put there
+    if not isinstance(called, str) or called != name:
+        raise FieldError(f"task: {name!r} stands for one that is called {shown(called)}; name them alike")
     return task
 
 
@@ -48,12 +49,8 @@ def find(name: str) -> type[AnyTask]:
     """What a file names: one of ours, the latest class of that name that somebody has defined, or an installed one."""
     if name in TASKS:
         return TASKS[name]
-    classes: list[type] = [AnyTask]
-    for each in classes:
-        classes += each.__subclasses__()
-    for task in reversed(classes):
-        if getattr(task, "name", None) == name:
-            return task
+    if task := latest(AnyTask, name):
+        return task
     if name not in offered(GROUP):
         raise Unknown(f"task: {name!r} is not one of ours, nor installed here; install or import what defines it")
     try:
