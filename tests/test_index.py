@@ -9,6 +9,7 @@ from coexplore import Boltzmann, Multiplexer, Reinforce, Run, grid
 from coexplore.run.result import Result
 from coexplore.store import Store, StoreError, read
 from coexplore.store.folder import INDEX
+from coexplore.store.sealed import seal, unseal
 
 RUN = Run(rule=Reinforce(), hidden=(3,), task=Multiplexer(bits=1), critic=None, episodes=16 * 400)
 PARAMS = RUN.init()
@@ -78,6 +79,17 @@ def test_a_damaged_file_that_the_index_trusts_is_noticed_when_its_arrays_are_rea
     assert problems == []
     with pytest.raises(StoreError, match="damaged"):
         result.params  # noqa: B018 (reading is what is tested)
+
+
+def test_an_index_that_tells_of_another_run_is_not_believed_when_its_arrays_are_read(store):
+    about, columns, _ = unseal(store / INDEX)
+    about["settings"].reverse()
+    seal(store / INDEX, about, columns, {})
+    results, problems = read(store)
+    assert (len(results), problems) == (len(BOTH), [])
+    for result in results:
+        with pytest.raises(StoreError, match=f"{result.run.digest}.*: another run than before"):
+            _ = result.params
 
 
 @pytest.mark.parametrize("index", [b"", b"nonsense", None])

@@ -15,11 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coexplore import Boltzmann, Reinforce, Run, cli, grid, rules
+from coexplore.cli import tables
+from coexplore.cli.results import tell
 from coexplore.run import needs
 from coexplore.run.names import settings as names
 from coexplore.run.seeded import Seeded, counted, portions
 from coexplore.settings import FieldError, refusal
 from coexplore.study import Interrupted, studies, study
+from coexplore.study.progress import shown
 from coexplore.tasks import registry
 from coexplore.tasks.multiplexer import Multiplexer
 
@@ -94,6 +97,8 @@ FELL = {  # what once ended in a traceback, in several lines or not at all, and 
     ("runs", "--store", "a" * 300): "'aaaa",
     ("train", "reinforce", "--task", "leaves:Task"): "task: 'leaves:Task' is not allowed; give a module that can be",
     ("evaluate", "nowhere", "--task", "actions_of_text:Own"): "task 'own': ",
+    ("evaluate", "nowhere", "--task", "sized_by_nothing:Own"): "task 'own': size is <object object>, and should be a",
+    ("train", f"--help={'a' * 5000}"): "-h/--help: ignored explicit argument 'aaa",
     ("train", "reinforce", "a\nb"): "rule: 'a\\nb' is not allowed",
 }
 
@@ -102,7 +107,7 @@ BROKEN = """
 from coexplore import Task
 
 class Own(Task):
-    name, size, actions = "own", 2, "x"
+    name, size, actions = "own", {}, {}
 
     def sample(self, B, key): ...
 
@@ -118,7 +123,8 @@ def folder(tmp_path, monkeypatch):
     for name in ("folder.png", "folder.html"):
         (tmp_path / name).mkdir()
     (tmp_path / "leaves.py").write_text("raise SystemExit(3)")
-    (tmp_path / "actions_of_text.py").write_text(BROKEN)
+    (tmp_path / "actions_of_text.py").write_text(BROKEN.format(2, "'x'"))
+    (tmp_path / "sized_by_nothing.py").write_text(BROKEN.format("object()", 2))
     return tmp_path
 
 
@@ -129,6 +135,20 @@ def test_what_once_fell_is_one_line(words, folder, here):
     assert done.stderr.startswith(f"coexplore: {FELL[words]}")
     assert done.stderr.count("\n") == 1
     assert is_a_line(FieldError(done.stderr.rstrip("\n")))
+
+
+NAME = "[/red][bold]:x:\u202e\x1b[31m"
+SHOWN = "[/red][bold]:x:\\u202e\\x1b[31m"
+
+
+def test_a_folder_may_be_called_anything(capsys, monkeypatch, tmp_path):
+    """As whoever interrupts a study, or trains where there are no locks, is told."""
+    tell(NAME)
+    with shown([SMALL]) as show:
+        show.say(NAME)
+    assert capsys.readouterr().err.split("\n") == [f"coexplore: {SHOWN}"] * 2 + [""]
+    tables.console().print(NAME)
+    assert "[/red][bold]:x:" in capsys.readouterr().out
 
 
 def test_mutated_command_lines_end_in_a_line(tmp_path, monkeypatch):

@@ -69,7 +69,20 @@ tensorboard help env-arg env-steps max-steps chains rewards encoding trace-decay
 anneal version nonsense expected
 """)
 NUMBERS += ["9" * 400, "9" * 5000, "1-1" * 40]
-TEXTS += ["", " ", "a\nb", "a\tb", "\x1b[31mred", "\u202eevil", "\u2028", "\udcff\udcfe", "a\udc80.png", "a" * 300]
+TEXTS += [
+    "[/red]",
+    "[bold]:x:",
+    "",
+    " ",
+    "a\nb",
+    "a\tb",
+    "\x1b[31mred",
+    "\u202eevil",
+    "\u2028",
+    "\udcff\udcfe",
+    "a\udc80.png",
+    "a" * 300,
+]
 TEXTS += ["a" * 5000, "a/" * 3000 + "b", *("b" * 300 + ending for ending in (".png", ".html", ".safetensors"))]
 ABSOLUTE = ("/dev/null", "/dev/full", "/proc/self/x", "/dev/null/x", "/proc/self/x.png")
 

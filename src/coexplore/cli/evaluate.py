@@ -1,11 +1,10 @@
 """`coexplore evaluate`: what the trained networks of a store earn now."""
 
 import json
-import sys
 from typing import Any
 
 from coexplore.cli.parser import Parser
-from coexplore.cli.results import chosen_results
+from coexplore.cli.results import chosen_results, tell
 from coexplore.cli.tables import console, evaluation_table, null
 from coexplore.engines.guard import fault
 from coexplore.rules import Reinforce
@@ -32,7 +31,7 @@ def evaluate_command(words: list[str]) -> int:
         for result in able
     }
     if len(able) < len(chosen):
-        print(f"coexplore: {len(chosen) - len(able)} of {len(chosen)} runs have no parameters here", file=sys.stderr)
+        tell(f"{len(chosen) - len(able)} of {len(chosen)} runs have no parameters here")
     if options["json"]:
         print(json.dumps({"runs": [_described(*pair) for pair in found.items()]}, allow_nan=False))
     else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coexplore.cli.results import train_all
+from coexplore.cli.results import tell, train_all
 from coexplore.paper.checkpoints import checkpoints, read_table, write_table
 from coexplore.paper.evidence import Row
 from coexplore.paper.gradient_tables import table
@@ -29,7 +29,7 @@ def look_on_the_way(
     try:
         rows = _measure([(head, networks[run]) for head, run in found if run in networks], store)
     except KeyboardInterrupt:
-        print("coexplore: interrupted; what was measured is kept: the same command goes on", file=sys.stderr)
+        tell("interrupted; what was measured is kept: the same command goes on")
         return None
     _show(results, rows, out, episodes)
     return rows

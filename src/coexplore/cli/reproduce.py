@@ -4,7 +4,6 @@ import contextlib
 import gc
 import importlib
 import json
-import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from coexplore.cli import gradients
 from coexplore.cli.parser import SEEDS, STORE, Parser, folder
-from coexplore.cli.results import chosen_results, train_all
+from coexplore.cli.results import chosen_results, tell, train_all
 from coexplore.cli.searches import Searches
 from coexplore.cli.tables import console
 from coexplore.paper import questions
@@ -122,7 +121,7 @@ def claims_command(words: list[str]) -> int:
     try:
         measured = read_table(options["store"])
     except StoreError as error:  # what was trained can be judged without it
-        print(f"coexplore: {error}", file=sys.stderr)
+        tell(str(error))
         measured = []
     judged = every_verdict(results, options["episodes"], measured)
     if options["json"]:
@@ -176,7 +175,7 @@ def _written(path: Path) -> list[Verdict]:
         with readable(path, "list of verdicts"):
             written = list(map(from_json, read_json(path) if path.exists() else []))
     except StoreError as error:
-        print(f"coexplore: {error}; it is written anew", file=sys.stderr)
+        tell(f"{error}; it is written anew")
         return []
     return [verdict for verdict in written if verdict.id in known]
 

@@ -10,6 +10,7 @@ from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, select
 from coexplore.run.kinds import TaskName
 from coexplore.run.seeded import Runs, counted
+from coexplore.settings import one_line
 from coexplore.store import StoreError, read
 from coexplore.study import Interrupted, Study, failure_lines, study
 from coexplore.study.tensorboard import TensorBoard
@@ -27,7 +28,7 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     results, problems = read(options["store"])
     if not results:  # of nothing there is nothing to select
         raise StoreError("; ".join(problems[:3]))
-    _tell(*problems)
+    tell(*problems)
     chosen = select(results, options["select"])
     if not chosen:
         raise StoreError(f"select: none of the {len(results)} runs in {options['store']} is {options['select']!r}")
@@ -50,17 +51,18 @@ def train_all(runs: Runs, options: dict[str, Any], store: Path | None, of_a_sear
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
         finished = f"{len(stopped.finished)} of {sum(counted(runs).values())} runs were finished"
-        _tell(*stopped.problems, f"interrupted; {finished}{kept}")
+        tell(*stopped.problems, f"interrupted; {finished}{kept}")
         return None
-    _tell(*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures)))
+    tell(*done.problems, *(f"failed: {line}" for line in failure_lines(done.failures)))
     if not of_a_search and (advice := _frozen(done.results)):
-        _tell(advice)
+        tell(advice)
     return done
 
 
-def _tell(*lines: str) -> None:
+def tell(*lines: str) -> None:
+    """Each in one line, whatever it names."""
     for line in lines:
-        print(f"coexplore: {line}", file=sys.stderr)
+        print(f"coexplore: {one_line(line)}", file=sys.stderr)
 
 
 def _callback(options: dict[str, Any]) -> TensorBoard | None:
@@ -81,4 +83,4 @@ def _say_what_is_missing() -> None:
     for name in engines.NAMES:
         why = engines.find(name).missing()
         if why and why != NO_GPU:  # a machine without a GPU lacks nothing
-            _tell(f"training without the {name} engine: {why}")
+            tell(f"training without the {name} engine: {why}")

@@ -18,7 +18,8 @@ MOST_ROWS = 100
 
 
 def console() -> Console:
-    return Console() if sys.stdout.isatty() else Console(width=140)
+    """Of plain words: what somebody calls a task or a folder may look like rich's markup."""
+    return Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 140)
 
 
 def result_table(results: list[Result], what: str = "reward", most: int = MOST_ROWS) -> Table:

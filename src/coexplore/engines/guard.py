@@ -18,7 +18,7 @@ from coexplore.rules import OURS
 from coexplore.rules.laws import Law, Output
 from coexplore.rules.several import Bits, Softmaxes
 from coexplore.run.run import Run
-from coexplore.settings import worked_out
+from coexplore.settings import shown, worked_out
 from coexplore.tasks.base import Task
 from coexplore.tasks.control import Control
 from coexplore.tasks.joint import JointBits
@@ -76,7 +76,7 @@ def _asked(who: str, part: object, name: str, fits: Callable[[Any], bool], wante
     """A property of a part, which must be what it should be."""
     value = called(who, name, lambda: getattr(part, name))
     if not called(who, name, fits, value):
-        raise Fault(f"{who}: {name} is {value!r}, and should be {wanted}"[:200])
+        raise Fault(f"{who}: {name} is {shown(value)}, and should be {wanted}"[:200])
     return value
 
 

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-LONGEST = 100  # characters of a value in such a line
+LONGEST, WHOLE = 100, 1000  # characters of a value in such a line, and of the line
 
 
 class FieldError(ValueError):
@@ -25,14 +25,19 @@ def refusal(name: str, value: object, allowed: str, options: Iterable[str] = ())
 def shown(value: object) -> str:
     """A value as a line has it: printable, and cut where it is long."""
     try:
-        text = re.sub(r" at 0x[0-9a-f]+", "", one_line(repr(value)))
+        text = re.sub(r" at 0x[0-9a-f]+", "", _printable(repr(value)))
     except Exception:  # an integer of thousands of digits has no text, nor has what others wrote if that fails
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 20]}… ({len(text):,} characters)"
 
 
 def one_line(text: str) -> str:
-    """In one line; what cannot be printed, as the bytes of a name that are no text, is escaped."""
+    """In one line, and not too long; what cannot be printed, as the bytes of a name that are no text, is escaped."""
+    text = _printable(text)
+    return text if len(text) <= WHOLE else f"{text[:WHOLE]}…"
+
+
+def _printable(text: str) -> str:
     text = " ".join(text.split())
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 

@@ -1,6 +1,7 @@
 """How far the training is: bars on standard error, with the reward right now, the speed and the time left."""
 
 import contextlib
+import functools
 import importlib.util
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from coexplore.run import Result, Run, labels
 from coexplore.run.seeded import Runs, counted
+from coexplore.settings import one_line
 
 BARS = 12  # settings that get a bar each; more share one
 
@@ -77,7 +79,7 @@ class Shown:
         if line in self.said:
             return
         self.said.add(line)
-        self.bars.console.print(f"coexplore: {line}", highlight=False, soft_wrap=True)
+        self.bars.console.print(f"coexplore: {one_line(line)}", highlight=False, soft_wrap=True)
 
     def end_runs(self, count: int) -> None:
         """So many more runs are finished."""
@@ -95,10 +97,10 @@ class Shown:
 @contextlib.contextmanager
 def shown(runs: Runs, visible: bool = True) -> Iterator[Shown]:
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[now]}"),
+        TextColumn("{task.fields[now]}", markup=False),
         TimeRemainingColumn(),
     )
     bars = Progress(*columns, console=_console(), disable=not visible)
@@ -111,7 +113,8 @@ def shown(runs: Runs, visible: bool = True) -> Iterator[Shown]:
 
 def _console() -> Console:
     """In a notebook bars move if ipywidgets is there. If not they are shown at the end, and nobody is warned."""
-    console = Console(stderr=True)
+    plain = functools.partial(Console, stderr=True, markup=False, emoji=False)  # folders may be called anything
+    console = plain()
     if console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
-        return Console(stderr=True, force_jupyter=False, force_terminal=False, width=console.width)
+        return plain(force_jupyter=False, force_terminal=False, width=console.width)
     return console
