@@ -77,19 +77,23 @@ def test_a_damaged_file_that_the_index_trusts_is_noticed_when_its_arrays_are_rea
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     result, problems = Store(store).find(BOTH[7])
     assert problems == []
-    with pytest.raises(StoreError, match="damaged"):
+    with pytest.raises(StoreError, match=r"damaged.*; the folder is listed anew, and the same command goes on"):
         result.params  # noqa: B018 (reading is what is tested)
+    results, (line,) = read(store)
+    assert len(results) == len(BOTH) - 1
+    assert line.startswith(f"{path}: damaged")
 
 
 def test_an_index_that_tells_of_another_run_is_not_believed_when_its_arrays_are_read(store):
-    about, columns, _ = unseal(store / INDEX)
+    right, (about, columns, _) = told(read(store)[0]), unseal(store / INDEX)
     about["settings"].reverse()
     seal(store / INDEX, about, columns, {})
     results, problems = read(store)
     assert (len(results), problems) == (len(BOTH), [])
     for result in results:
-        with pytest.raises(StoreError, match=f"{result.run.digest}.*: another run than before"):
+        with pytest.raises(StoreError, match=f"{result.run.digest}.*: not the run that it was"):
             _ = result.params
+    assert told(read(store)[0]) == right
 
 
 @pytest.mark.parametrize("index", [b"", b"nonsense", None])

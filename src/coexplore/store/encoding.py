@@ -141,7 +141,7 @@ class Stored:
         result = _latest(path, status.st_size, status.st_mtime_ns, self._run)
         run = self._run  # whose digest, and so all that makes it equal, may be what a list has told of it
         if (result.run.setting, result.run.seed) != (run.setting, run.seed):
-            raise StoreError(f"{path}: another run than before")
+            raise StoreError(f"{path}: not the run that it was")
         return result.contents.read()
 
 

@@ -28,7 +28,7 @@ from coexplore.run.run import Run
 from coexplore.settings import Json
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
 from coexplore.store.encoding import Stored, about, checked_tensors, key, read_result, received
-from coexplore.store.index import Index, Stamp, read_index, stamp_of, stamps_of, write_index
+from coexplore.store.index import INDEX, Index, Stamp, read_index, stamp_of, stamps_of, write_index
 from coexplore.store.locks import locked, no_locks
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
 from coexplore.store.sealed import SUFFIX, UnknownError, left_out, readable, sealed, unseal
@@ -38,7 +38,6 @@ from coexplore.store.under_way import FRESH, UnderWay, age, read_under_way
 STALE = 60.0  # seconds after which a temporary file cannot be one that is being written
 CHECKPOINTS, FAILED, DAMAGED, PLANS, LOCKS = "checkpoints", "failed", "damaged", "plans", ".locks"
 OWN = (CHECKPOINTS, FAILED, DAMAGED, PLANS, LOCKS, ".index")
-INDEX = Path(".index") / f"runs{SUFFIX}"
 NAME = re.compile(rf"[0-9a-f]{{64}}\.[a-z]+-[0-9]+{re.escape(SUFFIX)}")  # of a finished run
 LEAST_INDEXED = 100  # fewer files than that are opened as fast
 MANY = 1000  # runs for which it is faster to list the whole folder than to look at each file

@@ -2,7 +2,7 @@
 
 It holds nothing that the files do not, and may be removed or made again at any time. One process writes it under a
 temporary name and renames it. A file whose size and time are still as the index has them is trusted from it, and
-verified when its arrays are read.
+verified when its arrays are read; if it is not what the index says, the index is made again.
 """
 
 import contextlib
@@ -23,9 +23,10 @@ from coexplore.run.run import Run
 from coexplore.settings import Json
 from coexplore.store.door import check_rewards, checked_engine, checked_provenance
 from coexplore.store.encoding import Stored, run_of
-from coexplore.store.sealed import Kinds, readable, seal, unseal
-from coexplore.store.texts import StoreError, parsed
+from coexplore.store.sealed import SUFFIX, Kinds, readable, seal, unseal
+from coexplore.store.texts import StoreError, UnreadableError, parsed
 
+INDEX = Path(".index") / f"runs{SUFFIX}"  # in the folder of a store
 VERSION = 2
 DIGEST = 64  # characters of a file's name that are its run's digest, which is checked when it is read
 WHOLE = ("size", "time", "setting", "seed", "engine", "origin")
@@ -103,7 +104,14 @@ class InIndex(Listed):
         return Scores(row.reward, row.first, row.last, row.frozen, accuracy)
 
     def read(self) -> Held:
-        return Stored(self.folder, self.name, self.run()).read()
+        try:
+            return Stored(self.folder, self.name, self.run()).read()
+        except UnreadableError:
+            raise
+        except StoreError as error:
+            with contextlib.suppress(OSError):
+                (self.folder / INDEX).unlink()
+            raise StoreError(f"{error}; the folder is listed anew, and the same command goes on") from None
 
 
 class Index:
