@@ -135,7 +135,7 @@ def test_what_is_made_of_a_store_needs_room_and_leaves_nothing_without(tmp_path,
             disk(f"size={used + spare}k")
             before = kept(tmp_path)
             done = here(*words, tmp_path / "disk" / name, "--store", store)
-            assert line(done, 1).endswith(f"{name}: {FULL}")
+            assert line(done, 1).endswith(f"{name}': {FULL}")
             assert kept(tmp_path) == before
             assert half_written(tmp_path) == []
     tensorboard = ["--tensorboard", tmp_path / "disk" / "tb", "--seed", "9"]

@@ -30,7 +30,7 @@ SMALL = Run(rule=Reinforce(), task=Multiplexer(bits=1), hidden=(5,), episodes=16
 @pytest.fixture
 def served(tmp_path):
     with Server(Follower(tmp_path), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
         server.shutdown()
 
@@ -189,7 +189,7 @@ def test_every_answer_carries_a_policy_and_head_has_no_body(served):
 
 def test_names_that_cannot_be_encoded_are_shown_escaped(tmp_path):
     with Server(Follower(tmp_path / "\udcff\u202e"), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         status, _, body = asked(server, "/")
         assert status == 200
         assert b"\\\\udcff\\\\u202e" in body
