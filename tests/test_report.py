@@ -111,6 +111,7 @@ def test_what_a_reader_turns_changes_the_chart(browser, page):
 def test_everything_can_be_done_with_a_keyboard(browser, page):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
 
     opened(browser, page, "fig2")
     before = picture(browser, "fig2")
@@ -123,7 +124,8 @@ def test_everything_can_be_done_with_a_keyboard(browser, page):
     assert browser.execute_script("return document.activeElement.value") == "interval"
     summary = browser.find_element(By.CSS_SELECTOR, "#fig2 summary")
     summary.send_keys(Keys.ENTER)
-    assert "first quarter" in browser.find_element(By.CSS_SELECTOR, "#fig2 details").text
+    details = browser.find_element(By.CSS_SELECTOR, "#fig2 details")
+    assert WebDriverWait(browser, 20).until(lambda _: "first quarter" in details.text)  # filled once it has opened
 
 
 def test_charts_have_words_and_numbers_to_take_away(browser, page):
