@@ -1,9 +1,12 @@
 """Whatever is typed ends in one line and a status, and what cannot fit is refused before it is allocated."""
 
 import math
+import os
 import random
 import re
 import signal
+import subprocess
+import sys
 import time
 import types
 
@@ -14,13 +17,14 @@ from fuzz.words import LINES, mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coexplore import Boltzmann, Reinforce, Run, cli, grid, rules
+from coexplore import Boltzmann, Reinforce, Run, cli, grid, rules, train
 from coexplore.cli import tables
 from coexplore.cli.results import tell
 from coexplore.run import needs
 from coexplore.run.names import settings as names
 from coexplore.run.seeded import Seeded, counted, portions
 from coexplore.settings import FieldError, refusal
+from coexplore.store import read
 from coexplore.study import Interrupted, studies, study
 from coexplore.study.progress import shown
 from coexplore.tasks import registry
@@ -211,6 +215,34 @@ def test_ctrl_c_that_came_where_nothing_can_be_raised_comes_again():
 
     with pytest.raises(KeyboardInterrupt):
         lost()
+
+
+def command(*words, shell="", **environment):
+    """In a process of its own, which a shell has started with those ends closed."""
+    line = ["bash", "-c", f'exec "$@" {shell}', "-", sys.executable, "-m", "coexplore", *map(str, words)]
+    return subprocess.run(line, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+
+
+def test_what_a_shell_has_closed_is_not_missed_and_nothing_else_gets_what_is_printed(tmp_path):
+    words = ["train", "reinforce", "--units", "5", "--bits", "1", "--episodes", "160", "--store", tmp_path / "runs"]
+    done = command(*words, shell="<&- >&- 2>&-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    results, problems = read(tmp_path / "runs")
+    assert (len(results), problems) == (1, [])
+    done = command("nothing", shell=">&-")
+    assert done.returncode == 2
+    assert done.stderr.startswith("coexplore: command: 'nothing'")
+
+
+def test_where_jax_is_to_run_and_pictures_to_be_shown_may_be_anywhere(tmp_path):
+    where = tmp_path / "runs"
+    train(SMALL, engine="cpu", progress=False, store=where)
+    done = command("plot", tmp_path / "x.png", "--store", where, MPLBACKEND="no such window")
+    assert (done.returncode, done.stderr, (tmp_path / "x.png").exists()) == (0, "", True)
+    for platforms in ("nothing", "cuda"):  # the second without a CPU, whether or not there is a GPU
+        done = command("evaluate", where, JAX_PLATFORMS=platforms)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(f"coexplore: JAX_PLATFORMS: '{platforms}' is not allowed; give what JAX has")
 
 
 @pytest.mark.parametrize("rule", rules.OURS, ids=lambda rule: rule.name)

@@ -64,6 +64,7 @@ goes on from there. Please report it in the project's issue tracker, with the co
 
 def main() -> NoReturn:
     """The one way out: status 0, 2 (bad input), 1 (something failed) or 130 (interrupted), and one line says why."""
+    _furnish()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: nothing is lost
     usual, sys.unraisablehook = sys.unraisablehook, _again
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -84,6 +85,33 @@ def main() -> NoReturn:
         sys.unraisablehook = usual
     _deafen()
     sys.exit(status)
+
+
+def _furnish() -> None:
+    """What a shell has closed leads nowhere (a file of a store in its place would get what others print), and pictures
+    are drawn into files, whatever windows there may be elsewhere."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    os.environ["MPLBACKEND"] = "agg"
+
+
+def _check_devices() -> None:
+    """What JAX is told by the environment to run on must be there; networks are looked at on the CPU."""
+    if asked := os.environ.get("JAX_PLATFORMS"):
+        import jax
+
+        from coexplore.settings import refusal
+
+        try:
+            _ = jax.default_backend(), jax.devices("cpu")
+        except (AssertionError, RuntimeError):
+            wanted = "what JAX has a device of here, cpu among them, as cpu or cuda,cpu; or nothing"
+            raise refusal("JAX_PLATFORMS", asked, wanted) from None
 
 
 def _deafen() -> None:
@@ -162,6 +190,7 @@ def _main(words: list[str]) -> int:
             module = importlib.import_module(f"coexplore.cli.{COMMANDS[name]}")
             from coexplore.cli.parser import Shown
 
+            _check_devices()
             try:
                 return getattr(module, f"{name}_command")(rest)
             except Shown:
