@@ -11,13 +11,14 @@ import time
 import types
 
 import jax
+import numpy as np
 import pytest
 from fuzz import commands
 from fuzz.words import LINES, mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coexplore import Boltzmann, Reinforce, Run, cli, grid, rules, train
+from coexplore import Boltzmann, Reinforce, Run, TensorBoard, cli, grid, load, plot, rules, train
 from coexplore.cli import tables
 from coexplore.cli.results import tell
 from coexplore.run import needs
@@ -35,7 +36,10 @@ SPECS = {name: spec for name, spec in names(rules.OURS, registry.TASKS.values())
 SMALL = Run(task=Multiplexer(bits=1), hidden=(5,), episodes=160)
 DIGITS = "9" * 5000
 TEXTS = st.one_of(st.text(max_size=8), st.sampled_from([DIGITS, "1e400", "64-", "1..2", "٣", "²", "a/b", "\udcff\n"]))
-NUMBERS = st.one_of(st.integers(), st.floats(), st.just(10**5000))
+OF_NUMPY = st.sampled_from(
+    [kind(5) for kind in (np.int64, np.int8, np.uint32, np.float32, np.float64, np.bool_, np.array)]
+)
+NUMBERS = st.one_of(st.integers(), st.floats(), st.just(10**5000), OF_NUMPY)
 ANYTHING = st.one_of(TEXTS, NUMBERS, st.none(), st.lists(st.integers(), max_size=3))
 
 
@@ -297,3 +301,46 @@ def test_threads_are_as_many_as_fit(monkeypatch):
 def test_a_grid_too_large_to_make_is_refused_before_it_is_made():
     with pytest.raises(FieldError, match="grid: '1000 × 1000 values' is not allowed; give at most"):
         grid(Run(), coupling=[i / 1000 for i in range(1000)], recurrent_rate=[i + 1.0 for i in range(1000)])
+
+
+NUMPY = """
+import numpy as np
+from coexplore import Boltzmann, Critic, Multiplexer, Run, grid
+
+def run(whole, number):
+    rule = Boltzmann(steps=whole(3), coupling=number(0.5))
+    parts = {"rule": rule, "task": Multiplexer(bits=whole(1)), "critic": Critic(width=whole(7))}
+    return Run(**parts, hidden=(whole(5), whole(4)), episodes=number(160), batch=whole(16), seed=whole(2))
+
+assert run(np.int64, np.float64).to_dict() == run(np.uint8, np.float32).to_dict() == run(int, float).to_dict()
+assert run(np.int64, np.float64).digest == run(np.uint8, np.float32).digest == run(int, float).digest
+assert [each.hidden for each in grid(Run(), units=np.array([3, 4]))] == [(3,), (4,)]
+"""
+
+
+def test_numbers_of_numpy_are_numbers():
+    """In a process of its own, where nobody looks at what arguments are but we."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", NUMPY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+IN_PYTHON = {
+    "store: 5 is not allowed; give a path": lambda one: train(SMALL, store=5),
+    r"store: 'a\\x00b' is not allowed": lambda one: train(SMALL, store="a\0b"),
+    "store: b'x' is not allowed": lambda one: train(SMALL, store=b"x"),
+    "cluster: 5 is not allowed": lambda one: train(SMALL, cluster=5),
+    "run: 5 is not allowed": lambda one: grid(5, seed=range(2)),
+    "path: None is not allowed": lambda one: load(None),
+    "path: 5 is not allowed": lambda one: plot(one, 5),
+    "results: None is not allowed": lambda one: plot(None),
+    "folder: 5 is not allowed": lambda one: TensorBoard(5),
+    "observations: 'x' is not allowed; give numbers": lambda one: one.act("x"),
+    "data: 5 is not allowed": lambda one: Run.from_dict(5),
+}
+
+
+@pytest.mark.parametrize("line", IN_PYTHON)
+def test_in_python_too_a_line_names_what_is_wrong(line):
+    (one,) = train(SMALL, engine="cpu", progress=False)
+    with pytest.raises(FieldError, match=line):
+        IN_PYTHON[line](one)

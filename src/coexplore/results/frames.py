@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from coexplore.results.listing import gathered
 from coexplore.run import Result, Run, flat, labels
 from coexplore.run.names import settings_in
-from coexplore.settings import FieldError, Linear, refusal
+from coexplore.settings import FieldError, Linear
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,7 +48,7 @@ def frame(results: Result | Iterable[Result], curves: bool = False) -> DataFrame
         import pandas as pd
     except ImportError:
         raise FieldError(NEEDED.format("pandas")) from None
-    table = (curve_table if curves else run_table)(_listed(results))
+    table = (curve_table if curves else run_table)(gathered(results))
     made = pd.DataFrame({name: pd.Series(values, dtype=_kind(values)) for name, values in table.items()})
     if "finished" in made:
         made["finished"] = pd.to_datetime(made["finished"], utc=True, errors="coerce")
@@ -119,15 +120,6 @@ def curve_table(results: Sequence[Result]) -> Table:
     table: Table = {name: [each for r, P in points for each in [of(r)] * P] for name, of in of_runs.items()}
     table["episodes"] = [episodes for result in results for episodes in result.episodes.tolist()]
     return table | {"reward": [reward for result in results for reward in result.curve.tolist()]}
-
-
-def _listed(results: object) -> list[Result]:
-    found: list[Result] = []
-    for each in results if isinstance(results, Iterable) else [results]:
-        if not isinstance(each, Result):
-            raise refusal("results", each, "Results, such as train(…) and load(…) give")
-        found.append(each)
-    return found
 
 
 def parts(setting: Run) -> dict[str, dict[str, Cell]]:

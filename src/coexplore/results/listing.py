@@ -8,6 +8,7 @@ from typing import NamedTuple, SupportsIndex, overload
 import numpy as np
 
 from coexplore.run import Result, by_setting, labels
+from coexplore.settings import refusal
 from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import SHARE
 
@@ -53,6 +54,16 @@ class Results(list[Result]):
         headings, rows, more = lines(self, MOST_ROWS)
         table = "".join([_html("th", headings), *(_html("td", row) for row in rows)])
         return f"<p>{tally(self)}; {WHAT}</p><table>{table}</table>" + "".join(f"<p>{line}</p>" for line in _rest(more))
+
+
+def gathered(results: object) -> list[Result]:
+    """One result or several, as somebody gives them."""
+    found: list[Result] = []
+    for each in results if isinstance(results, Iterable) else [results]:
+        if not isinstance(each, Result):
+            raise refusal("results", each, "Results, such as train(…) and load(…) give")
+        found.append(each)
+    return found
 
 
 def brief(values: Sequence[float], bounds: Bounds | None = None) -> str:

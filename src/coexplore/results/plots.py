@@ -13,10 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from coexplore.files import write
+from coexplore.results.listing import gathered
 from coexplore.results.marks import Line, curves
 from coexplore.results.palette import both_names, legend, looks
 from coexplore.run import Result, by_setting, labels
-from coexplore.settings import refusal
+from coexplore.settings import checked_path, refusal
 
 LOOK: Any = {
     "axes.spines.top": False,
@@ -45,7 +46,7 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
     given a `path`.
 
     Results of which a pack kept no curve are left out."""
-    settings = by_setting(result for result in results if result.has_curve)
+    settings = by_setting(result for result in gathered(results) if result.has_curve)
     if not settings:
         raise refusal("results", [], "some that have a curve")
     named = dict(zip(labels(list(settings), both_names), settings.values(), strict=True))
@@ -55,7 +56,7 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
         curves(axes, named, shown, named=len(shown) <= MOST_NAMES)
         axes.set_title(caption(settings.values()), size=10)
     if path is not None:
-        save(figure, Path(path))
+        save(figure, checked_path("path", path))
     return figure
 
 

@@ -118,6 +118,8 @@ def grid(run: Run, **axes: object) -> list[Run]:
     """Every combination of the values that `axes` names, in place of what `run` has: `grid(run, coupling=[0, 0.25],
     seed=range(5))` makes ten runs. A name is that of a field of the Run, its rule, its task or its critic.
     """
+    if not isinstance(run, Run):
+        raise refusal("run", run, "a Run, such as Run()")
     # What decides which settings there are goes first: a rule must be in place before its coupling.
     names = sorted(axes, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
     lengths = {name: len(_values(axes[name])) for name in names}

@@ -201,7 +201,11 @@ class Result:
 
         It is drawn with `key`, a JAX key or a seed; or the most probable one (`deterministic`, see policy.py).
         Compiled at the first call for each B."""
-        s, D = np.asarray(observations, dtype=np.float32), self.run.task.size
+        D = self.run.task.size
+        try:
+            s = np.asarray(observations, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise refusal("observations", observations, f"numbers, of shape [{D}] or [batch, {D}]") from None
         if s.ndim not in (1, 2) or s.shape[-1] != D:
             raise refusal("observations", list(s.shape), f"observations of shape [{D}] or [batch, {D}]")
         if key is None and not deterministic:

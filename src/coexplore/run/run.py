@@ -89,8 +89,8 @@ class Run:
         put = functools.partial(object.__setattr__, self)
         _check_kinds(task, critic)
         check_named("task", task)
-        put("task", task)
-        put("critic", critic)
+        put("task", checked(task))
+        put("critic", critic and checked(critic))
         episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
         given = (hidden, episodes, batch, learning_rate, rate_scaling, signals, initial_weights, seed)
         for (name, spec), value in zip(specs(Run).items(), given, strict=True):
@@ -210,6 +210,8 @@ class Run:
     @classmethod
     def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
         """The run again. `imported_only`: of what is neither ours nor installed, only what is imported is looked at."""
+        if not isinstance(data, dict):
+            raise refusal("data", data, "what Run().to_dict() gives")
         data, find = dict(data), rules.imported if imported_only else rules.find
         find_task = registry.find if imported_only else registry.asked
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})

@@ -24,7 +24,7 @@ from coexplore.settings.records import (
 )
 from coexplore.settings.refusals import FieldError, Unknown, one_line, reason, refusal, shown
 from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end, multiplied, schedule, worked_out
-from coexplore.settings.specs import MOST, Choice, Count, Number, Spec, Switch, Text, Value
+from coexplore.settings.specs import MOST, Choice, Count, Number, Spec, Switch, Text, Value, checked_path
 
 __all__ = [
     "MOST",
@@ -49,6 +49,7 @@ __all__ = [
     "at_the_end",
     "build",
     "checked",
+    "checked_path",
     "choice",
     "count",
     "describe",

@@ -4,8 +4,10 @@ import contextlib
 import dataclasses
 import math
 import numbers
+import os
 import re
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, SupportsInt, runtime_checkable
 
 from coexplore.settings.refusals import refusal
 from coexplore.settings.schedules import Linear, Schedulable
@@ -98,7 +100,8 @@ class Count:
     def check(self, name: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or value != value // 1:
             raise refusal(name, value, self.allowed)
-        whole = int(math.trunc(value))  # noqa: RUF046 (to mypy it is only like an integer)
+        assert isinstance(value, SupportsInt)  # every number is that has no fraction
+        whole = int(value)
         if whole > MOST and self.high is None:
             raise refusal(name, value, f"at most {MOST}")
         if whole < self.low or (self.high is not None and whole > self.high):
@@ -172,3 +175,11 @@ class Switch:
 
     def show(self, value: object) -> str:
         return "yes" if value else "no"
+
+
+def checked_path(name: str, given: object) -> Path:
+    """Where something is or will be, as somebody gives it."""
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else b""
+    if not isinstance(path, str) or "\0" in path:
+        raise refusal(name, given, "a path, as text or pathlib has it")
+    return Path(path)

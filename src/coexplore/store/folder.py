@@ -25,7 +25,7 @@ from coexplore import engines
 from coexplore.files import Unwritable, write, writing
 from coexplore.run.result import Result
 from coexplore.run.run import Run
-from coexplore.settings import Json
+from coexplore.settings import Json, checked_path
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
 from coexplore.store.encoding import Stored, about, checked_tensors, key, read_result, received
 from coexplore.store.index import INDEX, Index, Stamp, read_index, stamp_of, stamps_of, write_index
@@ -46,7 +46,7 @@ MOST_FAILURES = 20
 
 class Store:
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = checked_path("store", folder)
 
     # Finished runs
 

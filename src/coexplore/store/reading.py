@@ -6,7 +6,7 @@ from pathlib import Path
 from coexplore import engines
 from coexplore.results.listing import Results
 from coexplore.run.result import Result
-from coexplore.settings import Json
+from coexplore.settings import Json, checked_path
 from coexplore.store.encoding import check_about, decoded
 from coexplore.store.folder import OWN, Store
 from coexplore.store.sealed import SUFFIX, Kinds, LeftOut, unseal
@@ -30,7 +30,7 @@ def load(path: str | Path) -> Results:
 
 def read(path: str | Path, engine: str = "auto") -> tuple[list[Result], list[str]]:
     """One result per run, from that engine or the first that has one; and a line for each file that cannot be used."""
-    path = Path(path)
+    path = checked_path("path", path)
     if not path.exists():
         raise StoreError(f"{path}: there is no such file")
     results, problems = _read_folders(path) if path.is_dir() else _read_file(path)

@@ -10,7 +10,7 @@ from typing import Any
 from coexplore.engines.look import norms
 from coexplore.files import writing
 from coexplore.run import Run
-from coexplore.settings import FieldError
+from coexplore.settings import FieldError, checked_path
 from coexplore.study.callbacks import Moment
 
 FIRST = "brain.Event:2"  # what the first record of a file must say
@@ -24,7 +24,7 @@ class TensorBoard:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder, self.files = Path(folder), dict[Run, Path]()
+        self.folder, self.files = checked_path("folder", folder), dict[Run, Path]()
         _event()  # where TensorBoard is missing, say so before anything is trained
 
     def __call__(self, moment: Moment) -> None:

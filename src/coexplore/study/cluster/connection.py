@@ -18,6 +18,7 @@ from coexplore.run import Run
 from coexplore.settings import FieldError, refusal
 from coexplore.tasks.bandit import Bandit
 
+ADDRESSES = "ray, ray://HOST:PORT or HOST:PORT"
 OUR_OWN = "local"  # Ray's word for a cluster that ends with the process that starts it
 LONGEST = 150  # of a line of Ray's
 PATIENCE = 5.0  # seconds in which somebody must answer at an address
@@ -34,12 +35,14 @@ def checked_address(cluster: str) -> str:
     """What to tell Ray: `ray` means what RAY_ADDRESS says or else a cluster of our own."""
     if importlib.util.find_spec("ray") is None:
         raise FieldError(f"cluster: {cluster!r} needs Ray: pip install 'coexplore[ray]'")
+    if not isinstance(cluster, str):
+        raise refusal("cluster", cluster, ADDRESSES)
     address = os.environ.get("RAY_ADDRESS") or OUR_OWN if cluster == "ray" else cluster
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if cluster == "ray" and address in RAYS_WORDS:
         return address
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise refusal("cluster", address, "ray, ray://HOST:PORT or HOST:PORT")
+        raise refusal("cluster", address, ADDRESSES)
     return address
 
 
