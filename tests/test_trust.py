@@ -105,6 +105,7 @@ FELL = {  # what once ended in a traceback, in several lines or not at all, and 
     ("runs", "--store", "a" * 300): "'aaaa",
     ("train", "reinforce", "--task", "leaves:Task"): "task: 'leaves:Task' is not allowed; give a module that can be",
     ("evaluate", "nowhere", "--task", "actions_of_text:Own"): "task 'own': ",
+    ("evaluate", "nowhere", "--task", "named_by_number:Own"): "name: 7 is not allowed; give letters, digits, dots",
     ("evaluate", "nowhere", "--task", "sized_by_nothing:Own"): "task 'own': size is <object object>, and should be a",
     ("train", f"--help={'a' * 5000}"): "-h/--help: ignored explicit argument 'aaa",
     ("train", "reinforce", "a\nb"): "rule: 'a\\nb' is not allowed",
@@ -133,6 +134,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "leaves.py").write_text("raise SystemExit(3)")
     (tmp_path / "actions_of_text.py").write_text(BROKEN.format(2, "'x'"))
     (tmp_path / "sized_by_nothing.py").write_text(BROKEN.format("object()", 2))
+    (tmp_path / "named_by_number.py").write_text(BROKEN.replace('"own"', "7").format(2, 2))
     return tmp_path
 
 

@@ -150,6 +150,8 @@ class Watch:
         raise KeyboardInterrupt
 
     def _look(self, *given):
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+            return  # it hears nothing any more, or not yet
         now = time.monotonic()
         if self.shown and now - self.shown > ENOUGH:
             self.shown = now + 1  # once more, should it be lost

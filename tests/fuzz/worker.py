@@ -22,7 +22,7 @@ def tried_once(kind, seed, folder):
     """None, or a line on what fell."""
     try:
         return importlib.import_module(f"fuzz.{kind}").attempt(random.Random(f"{kind} {seed}"), folder)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         return " ".join(f"{type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {error}".split())
 

@@ -64,15 +64,14 @@ goes on from there. Please report it in the project's issue tracker, with the co
 
 def main() -> NoReturn:
     """The one way out: status 0, 2 (bad input), 1 (something failed) or 130 (interrupted), and one line says why."""
-    _furnish()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being told to end is like Ctrl-C: nothing is lost
     usual, sys.unraisablehook = sys.unraisablehook, _again
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name may have bytes that are no text
     try:
+        _furnish()
         status = _main(sys.argv[1:])
         sys.stdout.flush()  # a disk that is full should be heard of here
+        _deafen()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        _deafen()
         _close_stdout()
         status = 0
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -83,13 +82,13 @@ def main() -> NoReturn:
         print(f"coexplore: {line}", file=sys.stderr)
     finally:
         sys.unraisablehook = usual
-    _deafen()
     sys.exit(status)
 
 
 def _furnish() -> None:
-    """What a shell has closed leads nowhere (a file of a store in its place would get what others print), and pictures
-    are drawn into files, whatever windows there may be elsewhere."""
+    """Being told to end is like Ctrl-C: nothing is lost. What a shell has closed leads nowhere (or a file of a store
+    would get what others print), and pictures are drawn into files, whatever windows there may be elsewhere."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -97,6 +96,8 @@ def _furnish() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name may have bytes that are no text
     os.environ["MPLBACKEND"] = "agg"
 
 

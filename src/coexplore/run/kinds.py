@@ -33,7 +33,9 @@ class TaskName:
         if module:
             found = getattr(_imported(name, text, module), own, None)
             if found is not None:
-                return dataclasses.replace(registry.made(found, f"{name}: {text!r}"), source=text)
+                task = registry.made(found, f"{name}: {text!r}")
+                registry.check(task)
+                return dataclasses.replace(task, source=text)
         known = environments()
         if own not in known:
             wanted = f"a task or an environment that {module} has" if module else self.allowed
