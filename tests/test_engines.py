@@ -9,7 +9,7 @@ import numpy as np
 import probes
 import pytest
 
-from coexplore import Control, Critic, Multiplexer, Reinforce, Run, engines
+from coexplore import Control, Critic, Multiplexer, Reinforce, Run, engines, load, train
 from coexplore.engines.base import Engine, State
 from coexplore.run import bin_sizes, bins
 from coexplore.store import Checkpoint, Store
@@ -105,3 +105,22 @@ def test_asking_changes_nothing(engine, name):
     engine.missing()
     engine.supports(RUNS[name])
     assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize("name", [name for name in engines.NAMES if name != "cuda"])
+def test_whoever_computes_in_64_bits_elsewhere_gets_the_same_runs(name, tmp_path):
+    run = RUNS[name]
+
+    def told(folder):
+        (result,) = train(run, engine=name, progress=False, store=folder)
+        (again,) = load(folder)
+        with jax.numpy_dtype_promotion("standard"):  # which Gymnasium's own functions need
+            seen = again.act(np.ones(run.task.size), 3), again.evaluate(episodes=3).mean, again.frozen
+        return result.provenance["sha256"], seen, run.init().layers[0].W.tobytes()
+
+    usual = told(tmp_path / "32")
+    jax.config.update("jax_enable_x64", True)  # as a script does, for all of its threads
+    try:
+        assert told(tmp_path / "64") == usual
+    finally:
+        jax.config.update("jax_enable_x64", False)

@@ -17,6 +17,7 @@ from coexplore.network import Network
 from coexplore.rules import OURS
 from coexplore.rules.laws import Law, Output
 from coexplore.rules.several import Bits, Softmaxes
+from coexplore.run.programs import in_32_bits
 from coexplore.run.run import Run
 from coexplore.settings import shown, worked_out
 from coexplore.tasks.base import Task
@@ -34,6 +35,7 @@ def foreign(run: Run) -> bool:
     return type(run.task) not in TRUSTED or any(type(rule) not in OURS for rule in run.rules)
 
 
+@in_32_bits
 def fault(run: Run) -> str | None:
     """What is wrong with the rules or the task of a run, in one line; None if nothing is, or if all of it is ours."""
     try:

@@ -37,6 +37,7 @@ from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Recurrent
 from coexplore.rules.laws import Law
 from coexplore.run import Run, change
+from coexplore.run.programs import in_32_bits
 from coexplore.tasks.base import Task
 from coexplore.units import drive
 
@@ -67,6 +68,7 @@ Estimate = tuple[float | None, float | None]  # a number and its standard error
 STATISTICS = ("snr", "cosine", "share", "gain")
 
 
+@in_32_bits
 def measured(run: Run, params: Params, seed: int = 0) -> dict[str, Any]:
     """The statistics of a run's network for each part of its hidden layer, and its reward."""
     run = shortened(run)

@@ -14,6 +14,7 @@ from coexplore.report.settings import short
 from coexplore.rules import Boltzmann
 from coexplore.run import Result
 from coexplore.run.frozen import within_reach
+from coexplore.run.programs import in_32_bits
 from coexplore.settings import at_the_end
 from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
@@ -21,6 +22,7 @@ from coexplore.tasks.multiplexer import Multiplexer
 INPUTS, DRAWS, PATHS = 4, 64, 3
 
 
+@in_32_bits
 def energies(result: Result) -> dict[str, Any] | None:
     """Before and after learning, on a few inputs; None where the first layer has no such chain or one too long to be
     drawn, where there are no parameters, and for environments, whose states cannot be chosen."""

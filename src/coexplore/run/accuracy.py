@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from coexplore import network
 from coexplore.network import Actor, Params
+from coexplore.run.programs import in_32_bits
 from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
@@ -20,6 +21,7 @@ from coexplore.units import drive
 DRAWS = 10
 
 
+@in_32_bits
 def accuracy(task: AnyTask, actor: Actor, params: Params) -> float | None:
     """Of a network that acts so (schedules worked out) and parameters; None if nothing is held out."""
     if not _judges(task):

@@ -19,7 +19,7 @@ from coexplore.network import Actor, Params
 from coexplore.rules.laws import with_first
 from coexplore.run.kinds import TaskName
 from coexplore.run.policy import OPTIONS, Floats, Ints, Policy, expected, in_parts, output
-from coexplore.run.programs import make_room
+from coexplore.run.programs import in_32_bits, make_room
 from coexplore.run.run import Run
 from coexplore.settings import Count, FieldError, refusal
 from coexplore.stats.bounded import Bounds
@@ -87,6 +87,7 @@ class How:
         SEED.check("seed", self.seed)
 
 
+@in_32_bits
 def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
     """The network of a run on a task, an environment or whatever has that name; on its own task if it is None."""
     make_room()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
+from coexplore.run.programs import in_32_bits
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
 from coexplore.tasks.arrays import on_device
@@ -64,6 +65,7 @@ def kinds_in(run: Run) -> list[type]:
     return [*map(type, run.rules), type(run.task)]
 
 
+@in_32_bits
 def firing(run: Run, params: Params) -> Rates:
     """How often each unit fires in the fixed states, with schedules at their end."""
     assert isinstance(run.task, Task)

@@ -15,6 +15,7 @@ from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tenso
 from coexplore.run.evaluation import Evaluation, How, evaluated
 from coexplore.run.frozen import within_reach
 from coexplore.run.policy import Policy
+from coexplore.run.programs import in_32_bits
 from coexplore.run.repeat import command
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal
@@ -194,6 +195,7 @@ class Result:
             return None
         return accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
 
+    @in_32_bits
     def act(
         self, observations: ArrayLike, key: int | Key[Array, ""] | None = None, *, deterministic: bool = False
     ) -> Tensor | np.int32:

@@ -12,6 +12,7 @@ from coexplore.critic import Critic
 from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Rule
 from coexplore.run.parts import asked, build_named, check_named, describe_named, differing, named
+from coexplore.run.programs import in_32_bits
 from coexplore.settings import (
     Choice,
     Count,
@@ -151,6 +152,7 @@ class Run:
     def network(self) -> Network:
         return Network(self.rules, self.task.output, self.critic, self.signals)
 
+    @in_32_bits
     def init(self) -> Params:
         """The parameters that every engine starts from."""
         params = network.init(self.network, self.sizes, network.root_keys(self.seed)[0])

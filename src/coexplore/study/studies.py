@@ -20,6 +20,7 @@ from coexplore.engines.base import Engine, State
 from coexplore.engines.guard import fault, home
 from coexplore.results.listing import Results
 from coexplore.run import Result, Run, needs
+from coexplore.run.programs import in_32_bits
 from coexplore.run.seeded import Runs, Seeded, counted, portions
 from coexplore.settings import Count, refusal
 from coexplore.store import Store, Unwritable
@@ -85,6 +86,7 @@ def train(
     return Results(done.results)
 
 
+@in_32_bits
 def study(
     runs: Run | Iterable[Run] | Seeded,
     engine: str = "auto",

@@ -18,6 +18,7 @@ from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
 from coexplore.engines.watched import not_finite, too_large
 from coexplore.run import Result, Run, command, origin
+from coexplore.run.programs import in_32_bits
 from coexplore.store import Checkpoint, Unwritable
 from coexplore.study.callbacks import Caller, Raised, Stopped
 from coexplore.study.group import SPOILT, Group, unusable
@@ -108,6 +109,7 @@ class Work:
         self.show.take(known.values())
         return set(known)
 
+    @in_32_bits
     def train_group(self, engine: Engine[State], runs: list[Run]) -> list[Run]:
         """Train a group, and return the runs that another process is training just now."""
         with contextlib.ExitStack() as locks:
