@@ -50,7 +50,7 @@ fuzz: .venv/ready
 # Disks that are full, read-only or emptied, and a hundred deaths of two processes that share a study: two minutes.
 # It mounts small disks, which one may in a namespace of one's own, and which nobody else sees.
 faults: .venv/ready
-	unshare --map-root-user --mount $(BIN)/pytest -n 0 -m faults tests/test_disks.py -rP
+	unshare --map-root-user --mount $(BIN)/pytest -n 0 -m faults tests/test_disks.py tests/test_study.py -rP
 
 check: .venv/ready
 	$(BIN)/ruff check

@@ -187,7 +187,7 @@ def test_what_learns_by_itself_has_no_trace_and_the_rest_has_the_actors():
 
 def test_predictions_too_take_observations_as_the_environment_gives_them():
     run = in_an_environment("learned")
-    params = jax.tree.map(lambda p: p + 0.1, run.init())
+    params = jax.tree.map(lambda p: p.astype(float) + 0.1, run.init())
     scale = Scale(jnp.asarray(10.0), jnp.arange(4.0), 10 * jnp.arange(1.0, 5.0))
     o = np.random.default_rng(0).normal(size=(3, 4))
     scaled = (o - np.arange(4.0)) / np.sqrt(np.arange(1.0, 5.0) + 1e-8)

@@ -120,6 +120,7 @@ def election(monkeypatch, capsys):
     return run
 
 
+@pytest.mark.learning
 def test_the_election_shows_that_coordination_learns_faster_and_how_rarely_a_vote_decides(election, tmp_path):
     words = ["--voters", "9", "99", "--years", "80", "--towns", "40", "--out", str(tmp_path / "election.png")]
     shown = election(*words)
@@ -142,6 +143,7 @@ def test_the_election_refuses_an_even_town(election, capsys):
     assert "--voters: [10] is not allowed; give odd numbers" in capsys.readouterr().err
 
 
+@pytest.mark.learning
 def test_an_output_that_hears_many_bits_freezes_by_itself_and_one_that_hears_signs_does_not():
     shares = runpy.run_path(str(ROOT / "examples" / "freezing.py"))["shares"]
     fast = {"updates": 800, "seeds": 12, "alpha": 0.03}  # as far as the example's default goes in 6,250 updates

@@ -162,6 +162,7 @@ def key_of(run, place, episode):
     return jax.random.key_data(key)
 
 
+@pytest.mark.learning
 @pytest.mark.usefixtures("loosely")
 @pytest.mark.parametrize(("env", "episodes"), [(CARTPOLE, 24), (PENDULUM, 4)])
 def test_the_control_engine_learns_the_same_from_the_same_first_states(env, episodes, monkeypatch):

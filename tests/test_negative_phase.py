@@ -153,6 +153,7 @@ def test_the_tables_in_the_docs_are_what_enumeration_gives():
     }
 
 
+@pytest.mark.learning
 def test_one_by_one_sampling_agrees_with_an_independent_implementation_on_a_machine_of_six_units():
     """thrml's Gibbs sampler, on spins ±1: d·h + ½ c hᵀ W h becomes fields d/2 + c W1/4 and couplings c w/4.
 

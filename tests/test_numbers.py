@@ -96,6 +96,7 @@ def test_the_returns_on_the_page_are_those_of_the_runs_in_this_repository():
     assert shown == found
 
 
+@pytest.mark.learning
 def test_the_tables_on_freezing_are_those_of_the_runs_in_this_repository():
     *found, longer, frozen = printed("""
 import json, sys
@@ -193,6 +194,7 @@ print(json.dumps([tables, claims(verdicts), froze]))
     assert all(max(row[i] for row in drawing if row[i] != "–") == every["Algorithm 1"][i] for i in range(4))
 
 
+@pytest.mark.learning
 def test_what_is_said_of_coordination_is_what_the_runs_in_this_repository_say():
     pages = printed("""
 import json

@@ -87,8 +87,14 @@ def check(browser, width, height):
     return charts
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+OTHERS = [pytest.param(*view, marks=pytest.mark.learning) for view in (("desk", True), ("phone", False))]
+
+
+@pytest.mark.parametrize(
+    ("size", "dark"),
+    [("desk", False), ("phone", True), *OTHERS],
+    ids=lambda x: x if isinstance(x, str) else "dark" if x else "light",
+)
 def test_no_label_lies_over_another_and_nothing_is_cut_off(browser, page, own, sized, size, dark):
     sized(size)
     views = [(own, view) for view in ("runs", "inside")]

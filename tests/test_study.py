@@ -110,6 +110,7 @@ def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, envi
     assert contents(tmp_path) == undisturbed
 
 
+@pytest.mark.faults
 def test_killed_while_runs_are_being_written_a_study_loses_no_run_and_no_bit(tmp_path, environment):
     words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path / "killed"), "5", "slowly"]
     log = subprocess.run(words, check=True, env=environment, capture_output=True, text=True).stdout.splitlines()

@@ -337,7 +337,6 @@ IN_PYTHON = {
     "results: None is not allowed": lambda one: plot(None),
     "folder: 5 is not allowed": lambda one: TensorBoard(5),
     "observations: 'x' is not allowed; give numbers": lambda one: one.act("x"),
-    "data: 5 is not allowed": lambda one: Run.from_dict(5),
 }
 
 

@@ -203,6 +203,7 @@ def test_networks_learn_the_one_bit_multiplexer(rule, hidden):
     assert np.median([result.first for result in results]) < np.median([result.last for result in results])
 
 
+@pytest.mark.learning
 def test_a_trained_network_acts_as_well_as_it_did_in_training():
     run = Run(rule=Recurrent(), hidden=(16,), task=Multiplexer(bits=1), episodes=16 * 6000, learning_rate=0.02)
     result = train(run)[0]

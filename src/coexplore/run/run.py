@@ -212,8 +212,6 @@ class Run:
     @classmethod
     def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
         """The run again. `imported_only`: of what is neither ours nor installed, only what is imported is looked at."""
-        if not isinstance(data, dict):
-            raise refusal("data", data, "what Run().to_dict() gives")
         data, find = dict(data), rules.imported if imported_only else rules.find
         find_task = registry.find if imported_only else registry.asked
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})
