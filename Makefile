@@ -33,11 +33,11 @@ cluster-test: .venv/ready
 kernels: .venv/ready
 	$(BIN)/pytest -m kernels
 
-# The cpu engine and its binding under sanitizers, at shapes and rates beyond use: about five minutes.
+# The cpu engine and its binding under sanitizers, at shapes and rates beyond use: about three minutes.
 extremes: .venv/ready
 	$(BIN)/pytest -n 1 -m extremes
 
-# Every rule learns what it should, on every engine: about a minute.
+# Every rule learns what it should, on every engine; tables of thousands of runs: about three minutes.
 learning: .venv/ready
 	$(BIN)/pytest -m learning
 
