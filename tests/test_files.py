@@ -19,7 +19,10 @@ from coexplore.paper.claims import verdicts
 from coexplore.paper.tuned_claims import verdicts as every_verdict
 from coexplore.report.energy import energies
 from coexplore.report.live import Follower
+from coexplore.run import needs
 from coexplore.run.curve import bins
+from coexplore.run.frozen import within_reach
+from coexplore.settings import FieldError
 from coexplore.stats import bounded
 from coexplore.store import Store, StoreError, folder, read, texts
 from coexplore.store.encoding import about, encoded, key
@@ -120,6 +123,17 @@ def test_a_chain_that_would_never_end_is_not_drawn(store):
     assert (len(results), problems) == (3, [])
     (found,) = (result for result in results if result.setting == CHAIN)
     assert (found.frozen, energies(found)) == (False, None)
+
+
+def test_a_chain_that_would_fill_the_memory_is_not_drawn(monkeypatch):
+    """A few multiplications a step, and 10 kB."""
+    long, longer = (made_up(dataclasses.replace(CHAIN, rule=Boltzmann(steps=T))) for T in (20_000, 2_000_000))
+    assert energies(long) is energies(longer) is None
+    assert (within_reach(long.run), within_reach(longer.run)) == (True, False)
+    monkeypatch.setattr(needs, "memory", lambda: 10**9)
+    for look in (lambda: longer.act(np.zeros(3), deterministic=True), longer.evaluate):
+        with pytest.raises(FieldError, match="steps: 2000000 needs 18 GB, this machine has 1 GB; give less"):
+            look()
 
 
 def test_a_file_may_be_no_file(store):

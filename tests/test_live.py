@@ -248,7 +248,7 @@ def test_the_energy_is_that_of_the_chain_the_rule_runs(tmp_path, signals):
     x = run.task.observe(run.task.sample(6, jax.random.key(2)))
     drawn = Synchronous(0.5, 3, signals).explore(jax.tree.map(jax.numpy.asarray, params), x, jax.random.key(3))
     d = np.asarray(x) @ params.W + params.b
-    H = path(d, 0.5, params.W_rec, np.asarray(drawn.draws), signals)
+    H = list(path(d, 0.5, params.W_rec, np.asarray(drawn.draws), signals))
     np.testing.assert_array_equal(np.stack(H), drawn.H)
     h, (E,) = H[-1][0], energy(H[-1][:1], d[:1], 0.5, params.W_rec, signals)
     s, share = (2 * h - 1, 0.5) if signals == "signed" else (h, 1.0)

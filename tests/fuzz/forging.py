@@ -75,11 +75,13 @@ def bent(rng, data):
         here = data
         for key in home:
             here = here[key]
-        _bend(rng, here, last)
+        if _bend(rng, here, last):
+            break
     return data
 
 
 def _bend(rng, here, last):
+    """Whether it is so deep now that we could not copy it again."""
     how = rng.randrange(8)
     if how == 0:
         del here[last]
@@ -96,8 +98,10 @@ def _bend(rng, here, last):
         for _ in range(rng.choice((1, 5, 100, 300))):
             deep = [deep]
         here[last] = deep
+        return True
     else:
         here[last] = copy.deepcopy(rng.choice(VALUES))
+    return False
 
 
 def twisted(rng, tensors):

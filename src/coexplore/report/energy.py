@@ -5,6 +5,7 @@
 The chain is that of rules/chain.py in NumPy: a few hundred paths are drawn sooner than a program is compiled for them.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer
 
 INPUTS, DRAWS, PATHS = 4, 64, 3
+LONGEST = 10_000  # steps of a chain that is drawn: there are more than a page has points
 
 
 @in_32_bits
@@ -27,7 +29,9 @@ def energies(result: Result) -> dict[str, Any] | None:
     """Before and after learning, on a few inputs; None where the first layer has no such chain or one too long to be
     drawn, where there are no parameters, and for environments, whose states cannot be chosen."""
     rule, task = at_the_end(result.run.rules[0]), result.run.task
-    if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or result.params is None:
+    if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or rule.steps > LONGEST:
+        return None
+    if result.params is None:
         return None
     if not isinstance(task, Task) or task.missing or not within_reach(result.run):
         return None
@@ -44,18 +48,21 @@ def energy(h: np.ndarray, d: np.ndarray, c: float, W_rec: np.ndarray, signals: s
     return -((d * h).sum(axis=-1) + share * c * (s @ W_rec * s).sum(axis=-1))
 
 
-def path(d: np.ndarray, c: float, W_rec: np.ndarray, u: np.ndarray, signals: str = "binary") -> list[np.ndarray]:
-    """H₍₀₎ … H₍T₎ of the synchronous chain, from uniforms u [T + 1, B, N]."""
-    H = [(u[0] < _sigmoid(d)).astype(float)]
-    for u_t in u[1:]:
-        H.append((u_t < _sigmoid(c * _sent(H[-1], signals) @ W_rec + d)).astype(float))
-    return H
+def path(
+    d: np.ndarray, c: float, W_rec: np.ndarray, u: Iterable[np.ndarray], signals: str = "binary"
+) -> Iterator[np.ndarray]:
+    """H₍₀₎ … H₍T₎ of the synchronous chain, from T + 1 times uniforms [B, N]."""
+    h = None
+    for u_t in u:
+        h = (u_t < _sigmoid(d if h is None else c * _sent(h, signals) @ W_rec + d)).astype(float)
+        yield h
 
 
 def _energies(params: Any, rule: Boltzmann, x: np.ndarray) -> np.ndarray:
     W, b, W_rec = (np.asarray(leaf, np.float64) for leaf in (params.W, params.b, params.W_rec))
     d, c, signals = x @ W + b, float(rule.coupling), rule.chain_signals
-    u = np.random.default_rng(0).random((rule.steps + 1, *d.shape))
+    rng = np.random.default_rng(0)
+    u = (rng.random(d.shape) for _ in range(rule.steps + 1))
     return np.stack([energy(h, d, c, W_rec, signals) for h in path(d, c, W_rec, u, signals)])
 
 

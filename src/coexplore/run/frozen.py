@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
+from coexplore.run.needs import needed
 from coexplore.run.programs import in_32_bits
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
@@ -21,7 +22,7 @@ from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import Task
 
 STATES = 256
-MOST = 10**11  # multiplications that a look at a network may cost; more would not end
+MOST, HELD = 10**11, 10**9  # multiplications that a look at a network may cost, and bytes; more would not end
 Rates = Mapping[str, NDArray[Any]]  # type: ignore[explicit-any]  # of any type
 State = Any  # type: ignore[explicit-any]  # whatever a task makes of it
 FIRING = "firing."  # … and the number of the layer: how often each of its units fires
@@ -43,6 +44,8 @@ def frozen(run: Run, last: float, seen: Rates, params: Params | None) -> bool:
 
 def within_reach(run: Run) -> bool:
     """Whether somebody may look at what its network does: a chain may be too long for that."""
+    if needed(run)["steps"] > HELD:
+        return False
     pairs = zip(run.sizes, run.sizes[1:], strict=False)
     passes = max(law.passes for law in run.network.actor.laws)
     return STATES * passes * (sum(a * b for a, b in pairs) + sum(N * N for N in run.hidden)) <= MOST

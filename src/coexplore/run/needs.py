@@ -61,7 +61,7 @@ def check_fits(run: Run) -> int:
         values = {"units": run.hidden, "critic_width": run.critic and run.critic.width, "batch": run.batch}
         value = values.get(name, max(_passes(run)) - 1)
         told = "-".join(map(str, value)) if isinstance(value, tuple) else value
-        raise FieldError(f"{name}: {told} needs {size(much)} to train, this machine has {size(there)}; give less")
+        raise FieldError(f"{name}: {told} needs {size(much)}, this machine has {size(there)}; give less")
     return much
 
 

@@ -18,6 +18,7 @@ from coexplore import network
 from coexplore.network import Actor, Params
 from coexplore.rules.laws import Output
 from coexplore.run.contents import Tensor
+from coexplore.run.needs import check_fits
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
 from coexplore.units import drive
@@ -33,6 +34,7 @@ class Policy:
     """The network of a run with these parameters, schedules at their end."""
 
     def __init__(self, run: Run, params: Params) -> None:
+        check_fits(run)  # whose chain, in a file from anywhere, may be of any length
         actor = jax.tree.map(np.float32, at_the_end(run.network.actor))
         self.actor, self.params = jax.device_put((actor, params), jax.devices("cpu")[0])
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from coexplore.settings import FieldError, Unknown, latest, loaded, offered, refusal, shown, specs
+from coexplore.settings import Count, FieldError, Unknown, latest, loaded, offered, refusal, shown, specs
 from coexplore.tasks.bandit import Bandit
 from coexplore.tasks.base import GROUP, NAME, AnyTask, Task
 from coexplore.tasks.control import Control
@@ -77,6 +77,8 @@ def check(task: AnyTask) -> None:
     NAME.check("name", getattr(task, "name", None))
     if task.name in TASKS:
         raise refusal("name", task.name, f"one that no task of ours has to {kind.__name__}")
+    for part in ("batch", "episodes"):
+        Count("", low=1).check(f"{kind.__name__}.{part}", getattr(task, part, None))
     own = {field.name for field in dataclasses.fields(kind)} - {field.name for field in dataclasses.fields(Task)}
     if unsaid := sorted(own - set(specs(kind))):
         made_by = "a setting made with number, count, choice or switch; large arrays are what `load` gives"
