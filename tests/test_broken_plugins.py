@@ -150,12 +150,17 @@ def test_a_setting_is_tried_out_once_whatever_its_numbers_and_seeds(monkeypatch,
 def test_a_name_that_is_no_text_is_nobodys(name, monkeypatch):
     task, _ = a_task(name=name), a_rule(name=name)
     for find in (registry.find, rules.imported):
-        with pytest.raises(Unknown, match="'own' is not one of ours"):
-            find("own")
-    plug = types.SimpleNamespace(name="own", load=lambda: task)
-    monkeypatch.setattr(registry, "offered", lambda group: {"own": plug})
-    with pytest.raises(FieldError, match=r"'own' stands for one that is called (array.*|<object object>|7); name"):
-        registry.named("own")
+        with pytest.raises(Unknown, match="'lonely' is not one of ours"):
+            find("lonely")
+    plug = types.SimpleNamespace(name="lonely", load=lambda: task)
+    monkeypatch.setattr(registry, "offered", lambda group: {"lonely": plug})
+    with pytest.raises(FieldError, match=r"'lonely' stands for one that is called (array.*|<object object>|7); name"):
+        registry.named("lonely")
+
+
+def test_a_task_whose_batch_is_none_is_refused_whatever_the_runs():
+    with pytest.raises(FieldError, match=r"Task\d+.batch: '' is not allowed; give a whole number of at least 1"):
+        Run(task=a_task(batch="")(), batch=16, episodes=160)
 
 
 @pytest.mark.parametrize(

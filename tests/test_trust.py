@@ -22,6 +22,7 @@ from coexplore import Boltzmann, Reinforce, Run, TensorBoard, cli, grid, load, p
 from coexplore.cli import tables
 from coexplore.cli.results import tell
 from coexplore.run import needs
+from coexplore.run.kinds import TaskName
 from coexplore.run.names import settings as names
 from coexplore.run.seeded import Seeded, counted, portions
 from coexplore.settings import FieldError, refusal
@@ -159,6 +160,11 @@ def test_a_folder_may_be_called_anything(capsys, monkeypatch, tmp_path):
     assert capsys.readouterr().err.split("\n") == [f"coexplore: {SHOWN}"] * 2 + [""]
     tables.console().print(NAME)
     assert "[/red][bold]:x:" in capsys.readouterr().out
+
+
+def test_a_task_is_checked_where_it_is_named(folder):
+    with pytest.raises(FieldError, match="name: 7 is not allowed"):
+        TaskName().parse("task", "named_by_number:Own")
 
 
 def test_mutated_command_lines_end_in_a_line(tmp_path, monkeypatch):
