@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from coexplore.cli.modules import import_selected, read_with_modules
 from coexplore.cli.parser import Parser, file
 from coexplore.cli.results import chosen_results
 from coexplore.settings import Count
@@ -42,6 +43,8 @@ def _serve(options: dict[str, Any]) -> int:
     store, port = Path(options["store"]), PORT.parse("port", options["port"])
     if not store.exists():
         raise StoreError(f"{store}: there is no such file")
+    import_selected(options["select"])
+    read_with_modules(store)
     from coexplore.report.live import Follower
     from coexplore.report.server import Server
 

@@ -4,28 +4,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from coexplore import engines, rules
+from coexplore import engines
+from coexplore.cli.modules import import_selected, read_with_modules
 from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
 from coexplore.run import Result, select
-from coexplore.run.kinds import TaskName
 from coexplore.run.seeded import Runs, counted
 from coexplore.settings import one_line
-from coexplore.store import StoreError, read
+from coexplore.store import StoreError
 from coexplore.study import Interrupted, Study, failure_lines, study
 from coexplore.study.tensorboard import TensorBoard
 
 
 def chosen_results(options: dict[str, Any]) -> list[Result]:
     """The chosen results of the store; a line on standard error for each file that cannot be used."""
-    for term in filter(None, options["select"].split(",")):
-        name, _, value = term.partition("=")
-        if name == "rule":
-            for each in value.split("+"):  # of a layer each
-                rules.find(each)  # named by the user, so its plug-in may be loaded
-        elif name == "task" and ":" in value:
-            TaskName().parse("select", value)  # so may a module of the user's own
-    results, problems = read(options["store"])
+    import_selected(options["select"])
+    results, problems = read_with_modules(options["store"])
     if not results:  # of nothing there is nothing to select
         raise StoreError("; ".join(problems[:3]))
     tell(*problems)

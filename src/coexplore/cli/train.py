@@ -102,7 +102,7 @@ def parser(
     made.usage = f"coexplore {command} RULE … [--FLAG VALUE …] …"
     if first:
         made.add_argument("-h", "--help", action="store_true")
-    about = f"rules to train: {', '.join(rules.known())}"
+    about = f"rules to train: {', '.join(rules.known())}, or MODULE:NAME of your own"
     made.add_argument("rule", nargs="*", default=[], offer=rules.known(), help=about)
     add_settings(made, specs, usual)
     flags(made)

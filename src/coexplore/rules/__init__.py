@@ -11,7 +11,18 @@ from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
 from coexplore.rules.straight_through import StraightThrough
 from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
-from coexplore.settings import FieldError, Unknown, latest, loaded, offered, reason, refusal, shown
+from coexplore.settings import (
+    INSTALL,
+    FieldError,
+    Unknown,
+    latest,
+    loaded,
+    module_named,
+    offered,
+    reason,
+    refusal,
+    shown,
+)
 
 __all__ = [
     "Backprop",
@@ -40,43 +51,61 @@ def known() -> dict[str, type[Rule] | EntryPoint]:
 
 
 def imported(name: str) -> type[Rule]:
-    """What a file names: a rule of ours, one that is imported already, or one that is installed as a plug-in. A file
-    never decides that anything else is imported."""
+    """The rule that a file names: one of ours, one that is imported already, or one that is installed as a plug-in.
+    A file never decides that anything else is imported.
+    """
     if name in BUILT_IN:
         return BUILT_IN[name]
     if rule := latest(Rule, name):
         return rule
     if name not in offered(GROUP):
-        raise Unknown(f"rule: {name!r} is not one of ours, nor installed here; install or import what defines it")
+        raise Unknown(f"rule: {name!r} is not one of ours, nor installed here; {INSTALL.format('rule')}")
     try:
-        return find(name)
+        return _offered(name)
     except FieldError as error:
         raise Unknown(str(error)) from error
 
 
 def find(name: str) -> type[Rule]:
-    """What a person names."""
-    rules = known()
-    if name not in rules:
-        raise refusal("rule", name, f"one of {', '.join(rules)}", rules)
-    found = rules[name]
-    if not isinstance(found, EntryPoint):
-        return found
-    rule: Any = loaded(found, "rule")
-    if why := unfit(name, rule):
+    """The rule that a person names: as a file may, or as MODULE:NAME, whose module is then imported.
+
+    Raises:
+        FieldError: if there is none, or if it cannot be used.
+    """
+    module, _, own = name.rpartition(":")
+    if module:
+        found = getattr(module_named("rule", name, module), own, None)
+        if found is None:
+            raise refusal("rule", name, f"a rule that {module} has")
+        return _usable(name, found)
+    if name not in BUILT_IN and name in offered(GROUP):
+        return _offered(name)
+    if rule := BUILT_IN.get(name) or latest(Rule, name):
+        return rule
+    raise refusal("rule", name, f"one of {', '.join(known())}, or MODULE:NAME of your own", known())
+
+
+def _offered(name: str) -> type[Rule]:
+    """The rule that a plug-in offers under its name."""
+    rule = _usable(name, loaded(offered(GROUP)[name], "rule"))
+    if rule.name != name:
+        raise FieldError(f"rule: {name!r} cannot be used: {rule.__name__} calls itself {rule.name!r}")
+    return rule
+
+
+def _usable(name: str, rule: Any) -> type[Rule]:
+    if why := unfit(rule):
         raise FieldError(f"rule: {name!r} cannot be used: {why}")
     return rule
 
 
-def unfit(name: str, rule: object) -> str | None:
-    """Why what a plug-in of this name offers is not a rule with which to begin."""
+def unfit(rule: object) -> str | None:
+    """Why this is not a rule with which to begin; None if it is one."""
     if not (isinstance(rule, type) and issubclass(rule, Rule)):
         return f"{shown(rule)} is not a subclass of coexplore.Rule"
     for attribute in ("name", "title"):
         if not isinstance(getattr(rule, attribute, None), str):
             return f"{rule.__name__} has no {attribute}"
-    if rule.name != name:
-        return f"{rule.__name__} calls itself {rule.name!r}"
     try:
         rule.usual()
     except (Exception, SystemExit) as error:

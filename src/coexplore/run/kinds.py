@@ -1,14 +1,10 @@
 """The two settings that decide which others there are: the task, and a rule for each layer."""
 
 import dataclasses
-import importlib
-import sys
-from pathlib import Path
-from types import ModuleType
 
 from coexplore import rules
 from coexplore.rules import Rule
-from coexplore.settings import reason, refusal
+from coexplore.settings import refusal
 from coexplore.tasks import registry
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.control import Control, environments
@@ -30,12 +26,8 @@ class TaskName:
         if text in registry.known():
             return registry.named(text)
         module, _, own = text.rpartition(":")
-        if module:
-            found = getattr(_imported(name, text, module), own, None)
-            if found is not None:
-                task = registry.made(found, f"{name}: {text!r}")
-                registry.check(task)
-                return dataclasses.replace(task, source=text)
+        if module and (task := registry.of_module(name, text)):
+            return dataclasses.replace(task, source=text)
         known = environments()
         if own not in known:
             wanted = f"a task or an environment that {module} has" if module else self.allowed
@@ -46,20 +38,10 @@ class TaskName:
         return value.label if isinstance(value, AnyTask) else str(value)
 
 
-def _imported(name: str, text: str, module: str) -> ModuleType:
-    """A module that the user names, as `python -m` would find it: in the current folder, then wherever Python looks."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # somebody else's code may fail in any way
-        raise refusal(name, text, f"a module that can be imported ({reason(error)})") from error
-
-
 @dataclasses.dataclass(frozen=True)
 class Layers:
     help: str = "a rule for each hidden layer, instead of RULE"
-    allowed: str = "names of rules, such as boltzmann,reinforce"
+    allowed: str = "names of rules, such as boltzmann,reinforce, or MODULE:NAME of your own"
 
     def check(self, name: str, value: object) -> tuple[Rule, ...]:
         return value if isinstance(value, tuple) else self.parse(name, str(value))

@@ -40,13 +40,14 @@ def describe_named(part: Rule | AnyTask) -> dict[str, Json]:
 
 def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
     """The inverse of `describe_named`."""
-    kind = find(data["name"])
+    data = dict(data)
+    kind = find(data.pop("name"))
     try:
-        return build(kind, {name: value for name, value in data.items() if name != "name"})
+        return build(kind, data)
     except (FieldError, TypeError) as error:
         if kind.__module__.startswith("coexplore."):
             raise
-        raise Unknown(f"{data['name']!r} is another here than where it was written: {error}") from None
+        raise Unknown(f"{kind.name!r} is another here than where it was written: {error}") from None
 
 
 def named(part: Rule | AnyTask) -> dict[str, Json]:

@@ -1,9 +1,11 @@
 """The shortest command that repeats a run."""
 
+import contextlib
 import functools
 import re
 from collections.abc import Iterable
 
+from coexplore import rules
 from coexplore.rules import Rule
 from coexplore.run.names import dashed, flat, grid, settings_of
 from coexplore.run.presets import PRESETS, base
@@ -27,8 +29,11 @@ def command(run: Run, origin: dict[str, Json] | None = None) -> str | None:
 
 @functools.lru_cache(maxsize=10_000)  # thousands of seeds share it
 def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> str:
-    """Of a setting; runs are equal by their names, so what these mean here is a part of the question. LookupError,
-    which is not remembered, where no flags can say it: they may once what it names is imported."""
+    """The command of a setting. Runs are equal by their names, so the classes that these mean here are arguments too.
+
+    Raises:
+        LookupError: where no flags can say it. It is not cached: they may once what the run names is imported.
+    """
     presets = (None, *PRESETS.get(rule.name, {}))
     changes = {preset: _changes(base(rule, preset), run, source) for preset in presets}
     possible = {preset: changed for preset, changed in changes.items() if changed is not None}
@@ -37,13 +42,26 @@ def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> st
     preset, changed = min(possible.items(), key=lambda item: len(item[1]) + (item[0] is not None))
     words = [f"--{dashed(name)} {text}" for name, text in changed.items()]
     words = [f"--preset {preset}", *words] if preset else words
-    return " ".join(["coexplore train", *([] if "layers" in changed else [rule.name]), *words])
+    return " ".join(["coexplore train", *([] if "layers" in changed else [_rule_argument(rule)]), *words])
 
 
-def origin(task: AnyTask) -> dict[str, Json]:
-    """What the provenance of a result keeps of its task: the module that has it, where the name alone is not enough."""
-    asked = task.source or _asked(task) or ""
-    return {"task": asked} if SOURCE.fullmatch(asked) else {}
+def _rule_argument(rule: type[Rule]) -> str:
+    """What `coexplore train` takes for a rule: its name, or MODULE:NAME where that alone finds it."""
+    if rule.name in rules.known():
+        return rule.name
+    source = f"{rule.__module__}:{rule.__qualname__}"
+    if rule.__module__ == "__main__" or not SOURCE.fullmatch(source):
+        raise LookupError(rule.name)
+    return source
+
+
+def origin(run: Run) -> dict[str, Json]:
+    """MODULE:NAME of the run's task and rules where their names alone do not find them, for a result's provenance."""
+    found = {"task": run.task.source or _asked(run.task) or ""}
+    with contextlib.suppress(LookupError):
+        words = dict.fromkeys(_rule_argument(type(rule)) for rule in run.rules)
+        found["rule"] = ",".join(word for word in words if ":" in word)
+    return {kind: text for kind, text in found.items() if text and all(map(SOURCE.fullmatch, text.split(",")))}
 
 
 def _stated(origin: dict[str, Json]) -> str:
@@ -88,6 +106,8 @@ def _changes(start: Run, run: Run, source: str) -> dict[str, str] | None:
         said = set(specs(run.task)) - set(run.task.in_name) if source and not isinstance(run.task, Control) else set()
         needed = [name for name in wanted if name in first or name in said or wanted[name] != own.get(name)]
         flags = {name: wanted[name] for name in needed}
+        if "layers" in flags:
+            flags["layers"] = ",".join(_rule_argument(type(each)) for each in run.rules)
         if "task" in first:
             flags["task"] = source or _asked(run.task) or ""
         return flags if changed(needed) == run and all(flags.values()) else None

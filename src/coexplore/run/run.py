@@ -211,7 +211,7 @@ class Run:
 
     @classmethod
     def from_dict(cls, data: dict[str, Json], imported_only: bool = False) -> "Run":
-        """The run again. `imported_only`: of what is neither ours nor installed, only what is imported is looked at."""
+        """The run that this describes; with `imported_only`, no module is imported for it but an installed plug-in."""
         data, find = dict(data), rules.imported if imported_only else rules.find
         find_task = registry.find if imported_only else registry.asked
         rule, task, critic = data.pop("rule", None), data.pop("task", None), data.pop("critic", {})

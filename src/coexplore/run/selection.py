@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from coexplore import rules
 from coexplore.run.names import dashed, flat, settings_of
 from coexplore.run.result import Result
 from coexplore.run.run import Run
@@ -17,7 +18,8 @@ def select(results: Sequence[Result], text: str) -> list[Result]:
         name, equals, value = term.partition("=")
         if not equals:
             raise refusal("select", term, "FLAG=VALUE, such as units=64")
-        wanted.setdefault(name.strip().lstrip("-").replace("-", "_"), set()).add(value.strip())
+        name = name.strip().lstrip("-").replace("-", "_")
+        wanted.setdefault(name, set()).add(_rule_names(value.strip()) if name == "rule" else value.strip())
     settings = {setting: flat(setting) for setting in dict.fromkeys(result.setting for result in results)}
     known = dict.fromkeys([*(name for values in settings.values() for name in values), *OF_A_RESULT])
     for name in wanted:
@@ -27,6 +29,11 @@ def select(results: Sequence[Result], text: str) -> list[Result]:
     fitting = {setting for setting, values in settings.items() if _fits(setting, values, shared)}
     own = {name: wanted[name] for name in OF_A_RESULT if name in wanted}
     return [result for result in results if result.setting in fitting and (not own or _is(result, own))]
+
+
+def _rule_names(value: str) -> str:
+    """Names of rules, joined by +, from names or MODULE:NAME."""
+    return "+".join(rules.find(each).name if ":" in each else each for each in value.split("+"))
 
 
 def _fits(setting: Run, values: dict[str, str], wanted: dict[str, set[str]]) -> bool:

@@ -5,7 +5,7 @@ command line's flags and the help texts all follow from that one declaration.
 """
 
 from coexplore.settings.layers import EachLayer, Positive, Rates, Units
-from coexplore.settings.plugins import latest, loaded, offered
+from coexplore.settings.plugins import INSTALL, latest, loaded, module_named, offered
 from coexplore.settings.records import (
     Checked,
     Json,
@@ -27,6 +27,7 @@ from coexplore.settings.schedules import Linear, Scalar, Schedulable, at_the_end
 from coexplore.settings.specs import MOST, Choice, Count, Number, Spec, Switch, Text, Value, checked_path
 
 __all__ = [
+    "INSTALL",
     "MOST",
     "Checked",
     "Choice",
@@ -56,6 +57,7 @@ __all__ = [
     "field",
     "latest",
     "loaded",
+    "module_named",
     "multiplied",
     "number",
     "offered",

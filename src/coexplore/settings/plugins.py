@@ -1,11 +1,19 @@
-"""What other packages offer under an entry point: known by name, and imported only when somebody asks for it."""
+"""Code of others: what their packages offer under an entry point, and modules that a person names.
+
+Both are imported only when they are asked for.
+"""
 
 import functools
+import importlib
 import sys
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
 
-from coexplore.settings.refusals import FieldError, reason
+from coexplore.settings.refusals import FieldError, reason, refusal
+
+INSTALL = "install or import what defines it, which a command does with --select {}=MODULE:NAME"
 
 
 def offered(group: str) -> Mapping[str, EntryPoint]:
@@ -24,6 +32,20 @@ def loaded(plug: EntryPoint, kind: str) -> object:
         return plug.load()
     except (Exception, SystemExit) as error:  # somebody else's code may fail in any way
         raise FieldError(f"{kind}: {plug.name!r} cannot be loaded: {reason(error)}") from error
+
+
+def module_named(field: str, value: str, module: str) -> ModuleType:
+    """Import the module that a person's `value` of a field names, as `python -m` would find it: in the current folder,
+    then wherever Python looks.
+    """
+    if module.endswith(".py") or not all(map(str.isidentifier, module.split("."))):
+        raise refusal(field, value, "MODULE:NAME, where the module is named as `import` does: my_rules:MyRule")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:  # the module's own code may fail in any way
+        raise refusal(field, value, f"a module that can be imported ({reason(error)})") from error
 
 
 def latest(base: type, name: str) -> type | None:

@@ -12,7 +12,12 @@ class FieldError(ValueError):
 
 
 class Unknown(FieldError):
-    """A name that means nothing here, though it may elsewhere: a rule or a task that is not installed, say."""
+    """A name that means nothing here, though it may elsewhere, such as that of a rule that is not installed.
+
+    `origins`: MODULE:NAME of what it names, as the file tells that has it.
+    """
+
+    origins: frozenset[str] = frozenset()
 
 
 def refusal(name: str, value: object, allowed: str, options: Iterable[str] = ()) -> FieldError:

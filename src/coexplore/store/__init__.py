@@ -9,13 +9,14 @@ from coexplore.store.packs import pack
 from coexplore.store.parcels import Parcel
 from coexplore.store.plans import Planned, planned
 from coexplore.store.reading import load, read
-from coexplore.store.sealed import readable
+from coexplore.store.sealed import LeftOut, readable
 from coexplore.store.texts import StoreError, read_json
 from coexplore.store.under_way import UnderWay
 
 __all__ = [
     "LARGEST",
     "Checkpoint",
+    "LeftOut",
     "Parcel",
     "Planned",
     "Store",

@@ -11,7 +11,7 @@ import collections
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,19 +44,39 @@ Fits = Callable[[Json, Kinds], None]  # raises where what a file is about and it
 
 
 class UnknownError(StoreError):
-    """A file is as it was written, but its rule or its task means nothing here."""
+    """A file is as it was written, but its rule or its task means nothing here. `origins` are those of Unknown."""
+
+    origins: frozenset[str] = frozenset()
+
+
+def unknown_error(source: Path | str, error: Unknown) -> UnknownError:
+    """The error about a file in which a name means nothing here."""
+    unknown = UnknownError(f"{source}: {error}")
+    unknown.origins = error.origins
+    return unknown
 
 
 class LeftOut(str):
-    """A line about files that are as they were written, but whose rule or task means nothing here."""
+    """A line about files that are as they were written, but whose rule or task means nothing here.
 
-    __slots__ = ()
+    `origins`: MODULE:NAME of that rule or task, as the files tell.
+    """
+
+    origins: frozenset[str] = frozenset()
 
 
-def left_out(place: Path, errors: Iterable[UnknownError]) -> list[LeftOut]:
+def left_out(place: Path, errors: Sequence[UnknownError]) -> list[LeftOut]:
     """A line for each rule or task, however many runs name it."""
-    whys = collections.Counter(str(error).partition(": ")[2] for error in errors)
-    return [LeftOut(f"{place}: left out {n} {'run' if n == 1 else 'runs'}: {why}") for why, n in whys.items()]
+    lines = []
+    for why, n in collections.Counter(_why(error) for error in errors).items():
+        line = LeftOut(f"{place}: left out {n} {'run' if n == 1 else 'runs'}: {why}")
+        line.origins = frozenset().union(*(error.origins for error in errors if _why(error) == why))
+        lines.append(line)
+    return lines
+
+
+def _why(error: UnknownError) -> str:
+    return str(error).partition(": ")[2]
 
 
 def seal(path: Path, about: Json, tensors: Tensors, provenance: dict[str, Json]) -> str:
@@ -82,7 +102,9 @@ def unseal(path: Path, fits: Fits | None = None) -> Unsealed:
             content = _content(path, (file.metadata() or {})[METADATA])
             names = list(file.keys())
             if fits:
-                fits(content["about"], {name: _kind(file.get_slice(name)) for name in names})
+                kinds = {name: _kind(file.get_slice(name)) for name in names}
+                with told_origins(content["provenance"]):
+                    fits(content["about"], kinds)
             tensors = {name: file.get_tensor(name) for name in names}
         return _checked(path, content, tensors)
 
@@ -93,8 +115,20 @@ def unsealed(data: bytes, source: str, fits: Fits | None = None) -> Unsealed:
         header = parsed(data[8 : 8 + int.from_bytes(data[:8], "little")].decode())
         content, tensors = _content(source, header["__metadata__"][METADATA]), from_bytes(data)
         if fits:
-            fits(content["about"], kinds_of(tensors))
+            with told_origins(content["provenance"]):
+                fits(content["about"], kinds_of(tensors))
         return _checked(source, content, tensors)
+
+
+@contextlib.contextmanager
+def told_origins(provenance: Mapping[str, Json]) -> Iterator[None]:
+    """Add to an Unknown where the provenance of a result says that its rule and its task come from."""
+    try:
+        yield
+    except Unknown as error:
+        told = (provenance.get(name) for name in ("rule", "task"))
+        error.origins = frozenset(each for text in told if isinstance(text, str) for each in text.split(","))
+        raise
 
 
 @contextlib.contextmanager
@@ -106,7 +140,7 @@ def readable(source: Path | str, what: str = "result") -> Iterator[None]:
     except StoreError:
         raise
     except Unknown as error:
-        raise UnknownError(f"{source}: {error}") from None
+        raise unknown_error(source, error) from None
     except FieldError as error:
         raise StoreError(f"{source}: {error}") from None
     except FileNotFoundError:

@@ -31,7 +31,17 @@ from coexplore.store.door import (
 )
 from coexplore.store.encoding import check_about, decoded, held, run_of, without_prefix
 from coexplore.store.packs import FROZEN, SCORES, SHA256, VERSION, WHOLE
-from coexplore.store.sealed import Kind, Kinds, LeftOut, UnknownError, kinds_of, left_out, readable
+from coexplore.store.sealed import (
+    Kind,
+    Kinds,
+    LeftOut,
+    UnknownError,
+    kinds_of,
+    left_out,
+    readable,
+    told_origins,
+    unknown_error,
+)
 
 T = TypeVar("T")
 SHAPES = {SCORES: (3,), FROZEN: (), SHA256: (32,)}  # of a row; the others have one dimension
@@ -79,9 +89,10 @@ def _all(
     unknown = []
     for stated, part in pairs:
         try:
-            results += read(path, stated, part)
+            with told_origins(stated.get("shared", {})):
+                results += read(path, stated, part)
         except Unknown as error:
-            unknown += [UnknownError(f"{path}: {error}")] * len(stated["seeds"])
+            unknown += [unknown_error(path, error)] * len(stated["seeds"])
         except UnknownError as error:
             unknown.append(error)
     return results, left_out(path, unknown)

@@ -266,7 +266,7 @@ class Work:
     def _keep_all(self, group: Group[State], seconds: float) -> None:
         about = {"seconds": round(seconds, 3), "finished": _now(), "coexplore": __version__}
         for result in group.results():
-            whole = result.replaced(provenance={**result.provenance, **about, **origin(result.run.task)})
+            whole = result.replaced(provenance={**result.provenance, **about, **origin(result.run)})
             self._guard(group.engine, [result.run], functools.partial(self._keep, whole))
         self.show.end_runs(len(group.here))
 

@@ -3,7 +3,19 @@
 import dataclasses
 from collections.abc import Mapping
 
-from coexplore.settings import Count, FieldError, Unknown, latest, loaded, offered, refusal, shown, specs
+from coexplore.settings import (
+    INSTALL,
+    Count,
+    FieldError,
+    Unknown,
+    latest,
+    loaded,
+    module_named,
+    offered,
+    refusal,
+    shown,
+    specs,
+)
 from coexplore.tasks.bandit import Bandit
 from coexplore.tasks.base import GROUP, NAME, AnyTask, Task
 from coexplore.tasks.control import Control
@@ -52,7 +64,7 @@ def find(name: str) -> type[AnyTask]:
     if task := latest(AnyTask, name):
         return task
     if name not in offered(GROUP):
-        raise Unknown(f"task: {name!r} is not one of ours, nor installed here; install or import what defines it")
+        raise Unknown(f"task: {name!r} is not one of ours, nor installed here; {INSTALL.format('task')}")
     try:
         return type(named(name))
     except FieldError as error:
@@ -60,11 +72,26 @@ def find(name: str) -> type[AnyTask]:
 
 
 def asked(name: str) -> type[AnyTask]:
-    """The same of what a person names."""
+    """The class of task that a person names: as a file may, or as MODULE:NAME, whose module is then imported."""
+    if ":" in name:
+        if task := of_module("task", name):
+            return type(task)
+        raise refusal("task", name, "a task that this module has")
     try:
         return find(name)
     except Unknown:
-        raise refusal("task", name, f"one of {', '.join(known())}", known()) from None
+        raise refusal("task", name, f"one of {', '.join(known())}, or MODULE:NAME of your own", known()) from None
+
+
+def of_module(field: str, text: str) -> AnyTask | None:
+    """The task that a person names as MODULE:NAME; None if the module has nothing of that name."""
+    module, _, own = text.rpartition(":")
+    found = getattr(module_named(field, text, module), own, None)
+    if found is None:
+        return None
+    task = made(found, f"{field}: {text!r}")
+    check(task)
+    return task
 
 
 def check(task: AnyTask) -> None:
