@@ -9,7 +9,21 @@ import jax
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Critic, Multiplexer, Recurrent, Reinforce, Rule, Run, engines, grid, load, train
+from coexplore import (
+    Boltzmann,
+    Critic,
+    Multiplexer,
+    Recurrent,
+    Reinforce,
+    Rule,
+    Run,
+    choice,
+    engines,
+    grid,
+    load,
+    number,
+    train,
+)
 from coexplore.run import select
 from coexplore.store import Checkpoint, Store, pack, read
 from coexplore.store.encoding import key
@@ -110,7 +124,7 @@ def test_what_is_not_there_or_not_ours_is_named(tmp_path):
 
 class Homemade(Rule):
     name, title = "homemade", "a rule of somebody's own"
-    centring: str = "both"
+    centring: str = choice("both", "what is centred", options=("both",))
     credit = Reinforce.credit
 
 
@@ -126,14 +140,14 @@ def test_a_store_names_rules_and_never_imports_what_it_names(results, tmp_path):
 
 
 def test_a_rule_that_is_not_here_any_more_leaves_the_rest_of_an_indexed_store_readable(results, tmp_path, monkeypatch):
-    from coexplore import choice, rules
+    from coexplore import rules
     from coexplore.settings import Unknown
     from coexplore.store import folder
 
     class Gone(Rule):
         name, title, credit = "gone", "soon forgotten", Reinforce.credit
         centring: str = choice("both", "what is centred", options=("both",))
-        centring_strength: float = 1.0
+        centring_strength: float = number(1.0, "how much of E[H] is subtracted")
 
     monkeypatch.setattr(folder, "LEAST_INDEXED", 1)
     own = Run(rule=Gone(), hidden=(3,), task=TASK, episodes=160)

@@ -1,11 +1,23 @@
 """Rules and tasks as plain data: their fields, and the name by which they are found again."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
-from coexplore.settings import FieldError, Json, Unknown, build, describe, plain_defaults, reason, refusal
-from coexplore.tasks.base import AnyTask
+from coexplore.settings import (
+    FieldError,
+    Json,
+    Unknown,
+    build,
+    describe,
+    is_ours,
+    plain_defaults,
+    reason,
+    refusal,
+    specs,
+)
+from coexplore.tasks.base import AnyTask, Task
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -13,6 +25,8 @@ else:
     DataclassInstance = object
 
 Part = TypeVar("Part", Rule, AnyTask)
+SETTINGS = "a setting made with number, count, choice or switch"
+ARRAYS = "; large arrays are what `load` gives"
 
 
 def check_named(kind: str, part: Rule | AnyTask) -> None:
@@ -22,6 +36,33 @@ def check_named(kind: str, part: Rule | AnyTask) -> None:
             raise refusal(f"{type(part).__name__}.{name}", value, "a text")
     for name in ("batch", "episodes") if kind == "task" else ():
         asked(kind, part, name)  # what they may be, the Run will see
+    check_fields(part)
+
+
+def check_fields(part: Rule | AnyTask) -> None:
+    """Check that the settings of a user's class are all that distinguishes its objects.
+
+    Raises:
+        FieldError: if a field has no spec, or if a custom `__init__` does not take the settings by their names.
+    """
+    kind = type(part)
+    if is_ours(kind):
+        return
+    ours = {field.name for base in kind.__mro__ if is_ours(base) and dataclasses.is_dataclass(base)
+            for field in dataclasses.fields(base)}  # fmt: skip
+    for name in (*(field.name for field in dataclasses.fields(kind)), *vars(part)):
+        if name not in ours and name not in specs(kind):
+            wanted = SETTINGS + ARRAYS * isinstance(part, Task)
+            raise refusal(f"{kind.__name__}.{name}", "a field without a spec", wanted)
+    settings = describe(part)
+    try:
+        same = describe(build(kind, settings)) == settings
+    except (Exception, SystemExit) as error:
+        raise FieldError(
+            f"{kind.__name__}.__init__: it must take every setting by its name ({reason(error)})"
+        ) from None
+    if not same:
+        raise FieldError(f"{kind.__name__}.__init__: it must leave every setting as it is given")
 
 
 def asked(kind: str, part: Rule | AnyTask, name: str) -> Json:

@@ -43,10 +43,9 @@ FLAGS = {"hidden": "units"}  # what a field of Run is called where a person meet
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
 class Run:
-    """One training run. Two Runs are equal when their digests are.
-
-    `rule` is one for all hidden layers, or one for each; `task` is what is learned; `critic` estimates V(s), and None
-    does without; `episodes` and `batch` are the task's own if not given.
+    """One training run. Two Runs are equal when their digests are. `rule` is one for all hidden layers or one for
+    each; `task` is what is learned; `critic` estimates V(s), and None does without; `episodes` and `batch` are the
+    task's own if not given.
     """
 
     rule: Rule | tuple[Rule, ...]
@@ -72,6 +71,9 @@ class Run:
         metadata={"spec": Choice("law of the weights before learning, of variance 2 / (inputs + units)", INITIAL)}
     )
     seed: int = dataclasses.field(metadata={"spec": SEED})
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError(f"{cls.__name__}: Run cannot be subclassed, since a run is known by its fields alone")
 
     def __init__(
         self,
@@ -100,10 +102,7 @@ class Run:
         self._check_together()
 
     def with_seed(self, seed: int, digest: str | None = None) -> "Run":
-        """The same with another seed. A study makes thousands of these: nothing else is looked at again.
-
-        Whoever knows its digest need not have it worked out.
-        """
+        """The run with another seed, unchecked, since a study makes thousands; `digest` is its digest if known."""
         seed, other = int(SEED.check("seed", seed)), object.__new__(Run)
         known = {name: self.__dict__[name] for name in FIELDS}
         known["seed"] = seed
@@ -267,7 +266,7 @@ def _check_kinds(task: object, critic: object) -> None:
     if not isinstance(task, AnyTask):
         raise refusal("task", task, "a task such as Multiplexer()")
     registry.check(task)
-    if not (critic is None or isinstance(critic, Critic)):
+    if not (critic is None or type(critic) is Critic):  # the code of a subclass would be no part of the run
         raise refusal("critic", critic, "a Critic() or None")
 
 

@@ -5,7 +5,7 @@ command line's flags and the help texts all follow from that one declaration.
 """
 
 from coexplore.settings.layers import EachLayer, Positive, Rates, Units
-from coexplore.settings.plugins import INSTALL, latest, loaded, module_named, offered
+from coexplore.settings.plugins import INSTALL, is_ours, latest, loaded, module_named, offered
 from coexplore.settings.records import (
     Checked,
     Json,
@@ -55,6 +55,7 @@ __all__ = [
     "count",
     "describe",
     "field",
+    "is_ours",
     "latest",
     "loaded",
     "module_named",

@@ -26,6 +26,11 @@ def _offered(group: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     return {plug.name: plug for plug in entry_points(group=group)}
 
 
+def is_ours(kind: type) -> bool:
+    """Whether a class belongs to this library."""
+    return kind.__module__.partition(".")[0] == "coexplore"
+
+
 def loaded(plug: EntryPoint, kind: str) -> object:
     """What it offers; `kind` is what a person calls it: rule or task."""
     try:

@@ -1,6 +1,5 @@
 """The tasks by name: ours, and those that other packages offer under the entry point `coexplore.tasks`."""
 
-import dataclasses
 from collections.abc import Mapping
 
 from coexplore.settings import (
@@ -14,10 +13,9 @@ from coexplore.settings import (
     offered,
     refusal,
     shown,
-    specs,
 )
 from coexplore.tasks.bandit import Bandit
-from coexplore.tasks.base import GROUP, NAME, AnyTask, Task
+from coexplore.tasks.base import GROUP, NAME, AnyTask
 from coexplore.tasks.control import Control
 from coexplore.tasks.dataset import Dataset
 from coexplore.tasks.joint import JointBits
@@ -106,7 +104,3 @@ def check(task: AnyTask) -> None:
         raise refusal("name", task.name, f"one that no task of ours has to {kind.__name__}")
     for part in ("batch", "episodes"):
         Count("", low=1).check(f"{kind.__name__}.{part}", getattr(task, part, None))
-    own = {field.name for field in dataclasses.fields(kind)} - {field.name for field in dataclasses.fields(Task)}
-    if unsaid := sorted(own - set(specs(kind))):
-        made_by = "a setting made with number, count, choice or switch; large arrays are what `load` gives"
-        raise refusal(f"{kind.__name__}.{unsaid[0]}", "a field without a spec", made_by)
