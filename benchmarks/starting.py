@@ -108,9 +108,16 @@ def mean_ranks(kind: Kind, results: Iterable[Result]) -> list[float]:
     trained = by_setting(results)
     ranks = []
     for own in tuning(kind):
-        last = np.array([np.mean([r.last for r in trained[run] if r.seed in CHOOSING]) for run in own])
+        last = np.array([np.mean([r.last for r in trained[in_pack(run)] if r.seed in CHOOSING]) for run in own])
         ranks.append([(np.sum(last > one) + np.sum(last >= one) + 1) / 2 for one in last])
     return np.mean(ranks, axis=0).tolist()
+
+
+def in_pack(run: Run) -> Run:
+    """The run as the pack has it, which was written before runs stated the edition of an environment's code."""
+    described = run.to_dict()
+    described["task"].pop("edition", None)
+    return Run.from_dict(described, imported_only=True)
 
 
 def chosen(kind: Kind, results: Iterable[Result]) -> dict[str, list[Any]]:
@@ -151,7 +158,7 @@ def tables(results: list[Result], ppo: dict[str, Any]) -> str:
             "",
         ]
         for env, runs in judged(kind, chosen(kind, results)).items():
-            ours = [[r.last for r in trained.get(run, ()) if r.seed in JUDGING] for run in runs]
+            ours = [[r.last for r in trained.get(in_pack(run), ()) if r.seed in JUDGING] for run in runs]
             theirs = list(ppo["last quarter"].get(env, {}).values())
             steps = kind.judged[env][1]
             rows.append([f"`{env}`", f"{steps:,}", *(cell(values) for values in (*ours, theirs))])

@@ -99,6 +99,7 @@ def test_an_environment_that_breaks_later_ends_its_run_and_not_its_neighbours(mo
     run = Run(rule=Reinforce(), task=Control(env=env), hidden=2, episodes=6, critic=None)
     alone = train(grid(run, seed=[0, 2]), progress=False)
     monkeypatch.setattr(World, "reset", counted)
+    run = Run(rule=Reinforce(), task=Control(env=env), hidden=2, episodes=6, critic=None)  # of this code
     train(run.with_seed(1), progress=False)
     last = episodes[-4]
     for broken, line in (

@@ -17,7 +17,7 @@ from coexplore.store.sealed import sealed
 from coexplore.study import study
 from coexplore.study.cluster import checked_address
 from coexplore.study.cluster.nodes import Node, Place, _place
-from coexplore.study.cluster.worker import Answer, Desk
+from coexplore.study.cluster.worker import Answer, Desk, other_code
 
 BIN = Path(sys.executable).parent
 TINY = Run(rule=Reinforce(), hidden=(5,), task=Multiplexer(bits=1), episodes=16 * 400)
@@ -33,6 +33,19 @@ def contents(folder):
 @pytest.fixture
 def as_if_installed(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+
+
+def test_a_worker_with_other_code_than_the_runs_mean_says_so():
+    class Own(Reinforce):
+        name = "own-of-cluster"
+
+        def credit(self, params, x, activity, feedback):
+            return super().credit(params, x, activity, feedback)
+
+    run = Run(rule=Own())
+    assert other_code([TINY, run]) == ""
+    Own.credit = Reinforce.credit
+    assert other_code([TINY, run]).startswith("rule 'own-of-cluster': the run means edition")
 
 
 def test_without_ray_a_line_says_what_to_install(monkeypatch, here):

@@ -269,7 +269,7 @@ def test_a_result_whose_environment_is_missing_can_still_be_read(tmp_path, monke
     run = dataclasses.replace(PLAIN, task=Control(env="probe/both-v0"))
     train([run], progress=False, store=tmp_path)
 
-    def gone(env, args=()):
+    def gone(env, *_):
         raise FieldError(f"env: {env!r} is not installed")
 
     monkeypatch.setattr("coexplore.tasks.control.spaces", gone)

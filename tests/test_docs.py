@@ -81,16 +81,17 @@ def test_the_example_of_optuna_stops_some_runs_and_finishes_others(monkeypatch, 
 
 
 def test_the_page_on_tasks_of_ones_own_does_what_it_says(tmp_path, monkeypatch, capsys, here):
-    """The first three blocks are a module, the fourth trains on it, then come the commands."""
+    """The first three blocks are a module, the fourth trains on it, then come the commands and a declared version."""
     page = (ROOT / "docs" / "tasks.md").read_text()
-    *module, training = re.findall(r"```python\n(.*?)```", page, re.S)
+    *module, training, versioned = re.findall(r"```python\n(.*?)```", page, re.S)
     assert len(module) == 3
     (commands,) = re.findall(r"```sh\n(.*?)```", page, re.S)
     (tmp_path / "my_tasks.py").write_text("\n".join(module))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    exec(compile(f"from my_tasks import *\n{training}", "tasks.md", "exec"), {})
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    exec(compile(f"from my_tasks import *\n{training}\n{versioned}", "tasks.md", "exec"), {})
+    *lines, edition = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert edition == ["2026-11"]
     assert sorted(line[0] for line in lines) == ["arms", "thermostat", "thermostat", "wine"]
     assert [line[2] != "None" for line in lines] == [line[0] == "wine" for line in lines]
     shown = [here(*line.split()[1:]) for line in commands.splitlines()]

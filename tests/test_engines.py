@@ -14,12 +14,12 @@ from coexplore.engines.base import Engine, State
 from coexplore.run import bin_sizes, bins
 from coexplore.store import Checkpoint, Store
 
+probes.register()
 SMALL = Run(rule=Reinforce(), hidden=(9,), task=Multiplexer(bits=1), critic=Critic(width=5), episodes=16 * 24)
 ACTING = dataclasses.replace(SMALL, task=Control(env="probe/walk-v0"), batch=2, episodes=2 * 24)
 COMPILED = dataclasses.replace(ACTING, task=Control(env="phys2d/CartPole-v1"))
 RUNS = {"cuda": SMALL, "cpu": SMALL, "xla": SMALL, "functional": COMPILED, "control": ACTING}
 
-probes.register()
 every_engine = pytest.mark.parametrize("name", engines.NAMES)
 
 

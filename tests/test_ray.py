@@ -271,13 +271,58 @@ def test_a_rule_and_a_task_of_ones_own_reach_the_workers_with_what_lies_beside_t
     assert done.stdout == "True True\n", done.stderr
 
 
+AFTERNOON = """
+import importlib, sys
+from pathlib import Path
+import numpy as np
+import ray
+from coexplore import Reinforce, Run, outer
+from coexplore.study import study
+import bent
+
+sys.dont_write_bytecode = True
+ray.init(sys.argv[1], log_to_driver=False)
+
+def trained(step):
+    source = "class Bending(Reinforce):\\n    name = 'bending'\\n"
+    source += "    def credit(self, params, x, activity, feedback):\\n        " + step
+    exec(source + "\\n        return outer(x, feedback.delta * bent.bend(activity.h))", globals())
+    done = study(Run(rule=Bending(), hidden=(6,), episodes=16 * 300), store="runs", cluster=sys.argv[1])
+    return done.trained, done.failures, done.results and done.results[0].curve.sum()
+
+def edited(text):
+    Path(bent.__file__).write_text(text)
+    importlib.reload(bent)
+
+print([trained("pass")[:2], trained("# a comment")[:2], trained("x = 2 * x")[:2]])
+first = trained("pass")[2]
+edited("def bend(h):\\n    return 0.25 - h")
+done = trained("pass")
+print(done[:2], done[2] != first)
+edited("def bend(h):\\n    # a comment\\n    return 0.25 - h")
+print(trained("pass")[:2])
+"""
+
+
+def test_edited_code_is_trained_and_a_changed_comment_is_not(cluster, environment, tmp_path):
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "beside" / "script.py").write_text(AFTERNOON)
+    (tmp_path / "elsewhere" / "bent.py").write_text("def bend(h):\n    return h - 0.5\n")
+    env = os.environ | environment
+    env["PYTHONPATH"] += f":{tmp_path / 'elsewhere'}"
+    words = [sys.executable, "beside/script.py", cluster.address]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=env, check=False)
+    assert done.stdout == "[(1, []), (0, []), (1, [])]\n(1, []) True\n(0, [])\n", done.stderr
+
+
 def test_a_worker_that_cannot_import_a_rule_is_named_in_a_line(cluster, tmp_path, monkeypatch, here):
     (tmp_path / "gone.py").write_text(RULE.replace("from helpers.signals import half", "half = abs"))
     (tmp_path / "gone-1.dist-info").mkdir()
     (tmp_path / "gone-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: gone\nVersion: 1\n")
     (tmp_path / "gone-1.dist-info" / "entry_points.txt").write_text("[coexplore.rules]\nhalved = gone:Halved\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(connection, "_is_installed", lambda file: True)
+    monkeypatch.setattr(connection, "is_own", lambda module: False)
     done = here("train", "halved", "--episodes", "1600", "--cluster", cluster.address)
     line = f"coexplore: cluster: node {socket.gethostname()} cannot read the runs: "
     assert (done.returncode, done.stderr) == (1, f"{line}ModuleNotFoundError: No module named 'gone'\n")

@@ -99,7 +99,7 @@ BAD = {
     "name: 'a b' is not allowed; give letters, digits": lambda: Dataset(X, Y, name="a b"),
     "rewards: 'los' is not allowed (did you mean 'loss'?)": lambda: Dataset(X, Y, rewards="los"),
     "reward: None is not allowed; give a function": lambda: Bandit(name="a", version="1"),
-    "version: '' is not allowed; give letters": lambda: Bandit(abs, name="a"),
+    "version: 'a b' is not allowed; give letters": lambda: Bandit(abs, name="a", version="a b"),
     "name: '' is not allowed; give letters": lambda: Bandit(abs),
     "actions: 1 is not allowed; give a whole number of at least 2": lambda: Bandit(
         abs, actions=1, name="a", version="1"
@@ -129,7 +129,7 @@ def test_a_function_is_known_by_its_name_and_version():
     two = Bandit(reward, size=2, name="sign", version="2", sample=lambda B, key: jnp.ones((B, 2)))
     runs = [Run(task=task, **TINY) for task in (one, same, two)]
     assert runs[0] == runs[1] != runs[2]
-    assert [flat(run)["edition"] for run in runs] == ["1", "1", "2"]
+    assert [flat(run)["task_edition"] for run in runs] == ["1", "1", "2"]
     assert two.sample(3, jax.random.key(0)).tolist() == [[1.0, 1.0]] * 3
     assert one.sample(3, jax.random.key(0)).shape == (3, 2)
     states = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]])

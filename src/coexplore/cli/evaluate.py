@@ -1,6 +1,7 @@
 """`coexplore evaluate`: what the trained networks of a store earn now."""
 
 import json
+import warnings
 from typing import Any
 
 from coexplore.cli.parser import Parser
@@ -26,10 +27,13 @@ def evaluate_command(words: list[str]) -> int:
     if not able:
         why = chosen[0].run.task.missing or "a pack keeps those of one seed per setting, and none where scores will do"
         raise StoreError(f"params: none of the {len(chosen)} runs has its parameters here: {why}")
-    found = {
-        result: result.evaluate(task, options["episodes"], seed, deterministic=options["deterministic"])
-        for result in able
-    }
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        found = {
+            result: result.evaluate(task, options["episodes"], seed, deterministic=options["deterministic"])
+            for result in able
+        }
+    tell(*dict.fromkeys(str(each.message) for each in warned))
     if len(able) < len(chosen):
         tell(f"{len(chosen) - len(able)} of {len(chosen)} runs have no parameters here")
     if options["json"]:

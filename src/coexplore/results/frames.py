@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from coexplore.results.listing import gathered
 from coexplore.run import Result, Run, flat, labels
-from coexplore.run.names import settings_in
+from coexplore.run.names import EDITIONS, settings_in
 from coexplore.settings import FieldError, Linear
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ def parts(setting: Run) -> dict[str, dict[str, Cell]]:
     shown, own = flat(setting), settings_in(setting)
     del own["seed"]  # the setting's, not the run's
     cells: dict[str, dict[str, Cell]] = {"rule": {"rule": _rule(setting)}}
-    return cells | {name: _cells(name, value, shown[name]) for name, value in own.items()}
+    cells |= {name: _cells(name, value, shown[name]) for name, value in own.items()}
+    return cells | {name: {name: shown[name]} for name in EDITIONS if name in shown}
 
 
 def _rule(setting: Run) -> str:

@@ -77,6 +77,8 @@ class Rule(Checked):
     # Whether its message to the layer underneath is a slope to follow, and not the odds of what was drawn.
     surrogate: ClassVar[bool] = False
     centring: eqx.AbstractVar[str]
+    # Which code of the user's this is; set where a Run is made, empty for rules of ours (run/editions.py).
+    edition: str = eqx.field(default="", static=True, init=False)
 
     @classmethod
     def usual(cls) -> "Rule":

@@ -12,7 +12,9 @@ import numpy as np
 
 from coexplore.critic import ACTIVATIONS, Critic
 from coexplore.rules import Rule
+from coexplore.run.editions import edition_here, having_edition
 from coexplore.run.kinds import Layers, TaskName
+from coexplore.run.parts import Part
 from coexplore.run.run import BY_TASK, FLAGS, Run
 from coexplore.settings import Choice, EachLayer, Spec, refusal, specs
 from coexplore.tasks.base import AnyTask
@@ -23,6 +25,8 @@ FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
 OF_CRITIC = {f"critic_{name}": name for name in ("width", "rule", "variance")}
 NUMBER = re.compile(r"(?<!\w)(?<!\w\.)\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\w)")  # with a point or an e
+EDITIONS = ("rule_edition", "task_edition")  # names that are no settings: they tell code and data apart
+SHOWN = 8  # characters of an edition that a person sees
 MOST_RUNS, MOST_SETTINGS = 10_000_000, 100_000  # of a grid, which makes all of them at once
 Names = dict[str, Spec | TaskName | Layers]
 
@@ -49,7 +53,14 @@ def flat(run: Run) -> dict[str, str]:
     names, values = settings_of(run), settings_in(run)
     rules = "+".join(dict.fromkeys(rule.name for rule in run.rules))
     shown = {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
-    return shown | ({"edition": run.task.edition} if run.task.edition else {})
+    return shown | _editions(run)
+
+
+def _editions(run: Run) -> dict[str, str]:
+    """Which code and data the run means, where names do not tell."""
+    of_rules = "+".join(dict.fromkeys(rule.edition[:SHOWN] for rule in run.rules if rule.edition))
+    of_task = "+".join(filter(None, (run.task.revision, run.task.edition[:SHOWN])))
+    return {name: text for name, text in zip(EDITIONS, (of_rules, of_task), strict=True) if text}
 
 
 def settings_in(run: Run) -> dict[str, object]:
@@ -93,7 +104,7 @@ def change(run: Run, name: str, value: object) -> Run:
         by_task = {each: None for each in BY_TASK if getattr(run, each) == getattr(run.task, each)}
         changes = {"task": TaskName().check(name, value), **by_task}
     elif name in specs(run.task):
-        changes = {"task": dataclasses.replace(run.task, **{name: value})}  # type: ignore[arg-type]
+        changes = {"task": _with_setting(run.task, name, value)}
     elif FIELDS.get(name, name) not in {f.name for f in dataclasses.fields(Run)}:
         changes = {"rule": _changed_rules(run, name, value)}
     return dataclasses.replace(run, **changes)  # type: ignore[arg-type]  # what does not fit is refused there
@@ -110,8 +121,13 @@ def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:
         raise refusal(name, shown, f"one value, or {len(having)}: one per layer that has it")
     changed = list(run.rules)
     for i, each in zip(having, values, strict=True):
-        changed[i] = dataclasses.replace(changed[i], **{name: each})
+        changed[i] = _with_setting(changed[i], name, each)
     return tuple(changed)
+
+
+def _with_setting(part: Part, name: str, value: object) -> Part:
+    """The part with one setting changed; its edition stays, which would be worked out again for every run of a grid."""
+    return having_edition(dataclasses.replace(part, **{name: value}), part.edition)  # type: ignore[arg-type]
 
 
 def grid(run: Run, **axes: object) -> list[Run]:
@@ -127,11 +143,20 @@ def grid(run: Run, **axes: object) -> list[Run]:
     if settings > MOST_SETTINGS or settings * lengths.get("seed", 1) > MOST_RUNS:
         most = f"at most {MOST_RUNS:,} runs of {MOST_SETTINGS:,} settings"
         raise refusal("grid", f"{' × '.join(map(str, lengths.values()))} values", most)
-    runs = [run]
+    runs = [_renewed(run)]
     for name in names:
         values = list(_values(axes[name]))
         runs = [change(each, name, value) for each in runs for value in values]
     return runs
+
+
+def _renewed(run: Run) -> Run:
+    """The run with the editions of the code that is here, from which `change` takes them over."""
+    parts: list[Rule | AnyTask] = [*run.rules, run.task]
+    if all(part.edition == edition_here(part) for part in parts):
+        return run
+    rules = tuple(having_edition(rule, "") for rule in run.rules)
+    return dataclasses.replace(run, rule=rules, task=having_edition(run.task, ""))
 
 
 def _values(axis: object) -> Collection[object]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from coexplore.rules import Rule
+from coexplore.run.editions import edition_of, may_have_edition, with_told_edition
 from coexplore.settings import (
     FieldError,
     Json,
@@ -76,15 +77,17 @@ def asked(kind: str, part: Rule | AnyTask, name: str) -> Json:
 
 
 def describe_named(part: Rule | AnyTask) -> dict[str, Json]:
-    return {"name": part.name, **describe(part)}
+    return {"name": part.name, **edition_of(part), **describe(part)}
 
 
-def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
-    """The inverse of `describe_named`."""
+def build_named(data: Json, find: Callable[[str], type[Part]], from_file: bool = False) -> Part:
+    """The inverse of `describe_named`; a description in a file keeps its edition, even if that is unknown."""
     data = dict(data)
     kind = find(data.pop("name"))
+    told = data.pop("edition", None) if may_have_edition(kind) else None
     try:
-        return build(kind, data)
+        part = build(kind, data)
+        return with_told_edition(part, told, from_file) if may_have_edition(kind) else part
     except (FieldError, TypeError) as error:
         if kind.__module__.startswith("coexplore."):
             raise
@@ -93,7 +96,7 @@ def build_named(data: Json, find: Callable[[str], type[Part]]) -> Part:
 
 def named(part: Rule | AnyTask) -> dict[str, Json]:
     """Its name, and what differs from its defaults."""
-    return {"name": part.name, **differing(part, plain_defaults(type(part)))}
+    return {"name": part.name, **edition_of(part), **differing(part, plain_defaults(type(part)))}
 
 
 def differing(record: DataclassInstance, usual: Mapping[str, Json]) -> dict[str, Json]:

@@ -25,6 +25,11 @@ def make_room() -> None:
         jax.clear_caches()  # type: ignore[no-untyped-call]
 
 
+def forget() -> None:
+    """Forget compiled programs."""
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+
+
 def in_32_bits(function: Callable[P, T]) -> Callable[P, T]:
     """Whoever computes with JAX in 64 bits gets from us what everybody does: with other numbers, and other draws, a run
     would be another under the same digest."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from coexplore import rules
 from coexplore.rules import Rule
+from coexplore.run.editions import edition_here
 from coexplore.run.names import dashed, flat, grid, settings_of
 from coexplore.run.presets import PRESETS, base
 from coexplore.run.run import Run
@@ -83,7 +84,8 @@ def _asked(task: AnyTask) -> str | None:
 def _usual(task: AnyTask, source: str) -> AnyTask:
     """The task that --task gives, before other flags. What a module has set in its own is not known from here."""
     if isinstance(task, Control):
-        return Control(env=task.env)
+        usual = Control(env=task.env)
+        return usual if edition_here(usual) else usual.replaced(edition=task.edition)
     if source:
         return task
     return registry.named(task.label) if task.label in registry.known() else type(task)()

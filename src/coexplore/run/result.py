@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import warnings
 from collections.abc import Iterable
 
 import jax
@@ -10,8 +11,10 @@ from jaxtyping import Array, Key
 from numpy.typing import ArrayLike, NDArray
 
 from coexplore.network import Params
+from coexplore.rules import Rule
 from coexplore.run.accuracy import accuracy
 from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tensors, score
+from coexplore.run.editions import difference
 from coexplore.run.evaluation import Evaluation, How, evaluated
 from coexplore.run.frozen import within_reach
 from coexplore.run.policy import Policy
@@ -19,6 +22,7 @@ from coexplore.run.programs import in_32_bits
 from coexplore.run.repeat import command
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal
+from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
 
 __all__ = ["Result", "Tensor", "Tensors", "by_setting"]
@@ -240,6 +244,9 @@ class Result:
             raise FieldError(self.run.task.missing)
         if self.params is None:
             raise refusal("params", None, "a result with parameters; this pack kept those of another seed")
+        parts: list[Rule | AnyTask] = [*self.run.rules, self.run.task]
+        for line in dict.fromkeys(filter(None, map(difference, parts))):
+            warnings.warn(f"{line}, which acts now", stacklevel=4)
         return Policy(self.run, self.params)
 
 

@@ -11,6 +11,7 @@ from coexplore import network, rules
 from coexplore.critic import Critic
 from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Rule
+from coexplore.run.editions import with_edition
 from coexplore.run.parts import asked, build_named, check_named, describe_named, differing, named
 from coexplore.run.programs import in_32_bits
 from coexplore.settings import (
@@ -92,7 +93,7 @@ class Run:
         put = functools.partial(object.__setattr__, self)
         _check_kinds(task, critic)
         check_named("task", task)
-        put("task", checked(task))
+        put("task", with_edition(checked(task)))
         put("critic", critic and checked(critic))
         episodes, batch = (task.episodes if episodes is None else episodes), (task.batch if batch is None else batch)
         given = (hidden, episodes, batch, learning_rate, rate_scaling, signals, initial_weights, seed)
@@ -199,7 +200,7 @@ class Run:
 
     @functools.cached_property
     def setting(self) -> "Run":
-        """The run with its seed left at the default: what repeats of it share."""
+        """The run with seed 0, which runs that differ only in their seed share."""
         return self.with_seed(0) if self.seed else self
 
     def to_dict(self) -> dict[str, Json]:
@@ -219,17 +220,18 @@ class Run:
             if name not in own:
                 raise refusal("field", name, f"fields of Run: rule, task, critic, {', '.join(own)}", own)
         if rule is not None:
-            built = tuple(build_named(each, find) for each in (rule if isinstance(rule, list) else [rule]))
+            layers = rule if isinstance(rule, list) else [rule]
+            built = tuple(build_named(each, find, imported_only) for each in layers)
             data["rule"] = built if isinstance(rule, list) else built[0]
         if task is not None:
-            data["task"] = build_named(task, find_task)
+            data["task"] = build_named(task, find_task, imported_only)
         data["critic"] = None if critic is None else build(Critic, critic)
         return cls(**{name: unplain(value) for name, value in data.items()})
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added
-        later changes no digest; for the same reason a default, once published, never changes."""
+        """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added later changes no
+        digest; for the same reason a default, once published, never changes."""
         text = json.dumps(self._content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -283,10 +285,9 @@ def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule 
         units, names = "-".join(map(str, hidden)), ",".join(each.name for each in layers)
         raise refusal("rule", names, f"one rule per hidden layer, of which {units} has {len(hidden)}")
     if isinstance(rule, Rule):
-        return checked(rule)
-    layers = tuple(checked(each) for each in layers)
-    same = all(describe_named(each) == describe_named(layers[0]) for each in layers)
-    return layers[0] if same else layers
+        return with_edition(checked(rule))
+    layers = tuple(with_edition(checked(each)) for each in layers)
+    return layers[0] if all(describe_named(each) == describe_named(layers[0]) for each in layers) else layers
 
 
 def _led_astray(rules: tuple[Rule, ...]) -> str | None:

@@ -24,6 +24,7 @@ Json = Any  # type: ignore[explicit-any]  # what json.loads gives: whoever reads
 
 T = TypeVar("T")
 Record = TypeVar("Record", bound=DataclassInstance)
+This = TypeVar("This", bound="Checked")
 
 
 def field(default: T, spec: Spec, static: bool = True) -> T:
@@ -84,6 +85,12 @@ def plain_defaults(kind: type[DataclassInstance]) -> Mapping[str, Json]:
 
 class Checked(eqx.Module):
     """A record that refuses bad values when it is made (numbers under JAX's tracing pass unseen)."""
+
+    def replaced(self: This, **fields: object) -> This:
+        """Copy with `fields` replaced, without calling `__init__`: a class unpickled by Ray cannot be called."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__ | fields)
+        return other
 
     def __check_init__(self) -> None:
         for name, spec in specs(self).items():

@@ -19,7 +19,9 @@ from coexplore import engines
 from coexplore.engines.base import Engine, State
 from coexplore.engines.guard import fault, home
 from coexplore.results.listing import Results
+from coexplore.rules import Rule
 from coexplore.run import Result, Run, needs
+from coexplore.run.editions import difference
 from coexplore.run.programs import in_32_bits
 from coexplore.run.seeded import Runs, Seeded, counted, portions
 from coexplore.settings import Count, refusal
@@ -29,6 +31,7 @@ from coexplore.study.cluster import checked_address, train_on_cluster
 from coexplore.study.progress import Shown, shown
 from coexplore.study.snapshots import MOMENTS
 from coexplore.study.work import Failure, Work, failure_lines
+from coexplore.tasks.base import AnyTask
 
 MOST_WAITING = 64  # threads for groups of a GPU
 PORTION = 10_000  # runs that are made at a time, where there are more
@@ -173,8 +176,17 @@ def _done(runs: Runs, work: Work, folder: Store | None, seconds: float) -> Study
 
 
 def faulty(runs: Runs) -> dict[Run, str]:
-    """The settings whose rule, task or environment cannot be trained, and why; which the seed does not decide."""
-    return {setting: why for setting in counted(runs) if (why := fault(setting))}
+    """The settings whose rule, task or environment cannot be trained, and why; the seed does not matter."""
+    line: dict[tuple[type, str, str], str] = {}  # of each part; many settings share one
+    found = {}
+    for setting in counted(runs):
+        parts: list[Rule | AnyTask] = [*setting.rules, setting.task]
+        keys = [(type(part), part.edition, setting.task.label) for part in parts]
+        line |= {key: difference(part) for key, part in zip(keys, parts, strict=True) if key not in line}
+        changed = next((f"{line[key]}; make the Run again" for key in keys if line[key]), None)
+        if why := changed or fault(setting):
+            found[setting] = why
+    return found
 
 
 def _trainer(settings: Sequence[Run], engine: str, threads: int | None, cluster: str | None) -> Trainer:

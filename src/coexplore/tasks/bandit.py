@@ -1,5 +1,5 @@
-"""A reward that is a function of state and action. Files know it by a name and a version: code has no hash that means
-anything, so that a change of it is not noticed."""
+"""A reward that is a function of state and action. Files know it by its name, and by the version that its author
+declares or else by a hash of the code (code_hash.py)."""
 
 import dataclasses
 import weakref
@@ -10,11 +10,12 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
+from coexplore.code_hash import code_hash
 from coexplore.settings import Count, FieldError, Text, field, loaded, offered, refusal
-from coexplore.tasks.base import GROUP, NAME, Task
+from coexplore.tasks.base import GROUP, NAME, VERSION, Task
 
 SIZE, ACTIONS = Count("numbers of a state", low=1), Count("how many actions there are", low=2)
-VERSION = Text("which version of the function", r"\w[\w.-]*", "letters, digits, dots and dashes, such as 1")
+DECLARED = Text("which version of the functions", rf"({VERSION.pattern})?", VERSION.allowed)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Functions:
     sample: Callable[..., Any] | None
 
 
-_here: weakref.WeakValueDictionary[tuple[str, str], Functions] = weakref.WeakValueDictionary()  # by name and version
+_here: weakref.WeakValueDictionary[tuple[str, str], Functions] = weakref.WeakValueDictionary()  # by name and revision
 
 
 class Bandit(Task):
@@ -31,7 +32,8 @@ class Bandit(Task):
     whole numbers from 0 to `actions` − 1. States are standard normal numbers, or what `sample(B, key)` draws; the
     network sees them as they are.
 
-    The functions are known by `name` and `version`: give another version when you change one.
+    The functions are known by `name` and by what their code does. With a `version` they are known by that instead:
+    give another one when you change a function.
     """
 
     name: ClassVar[str] = "bandit"
@@ -39,7 +41,7 @@ class Bandit(Task):
     in_name: ClassVar[tuple[str, ...]] = ("called", "version", "inputs", "choices")
 
     called: str = field("", NAME)
-    version: str = field("", VERSION)
+    version: str = field("", DECLARED)
     inputs: int = field(1, SIZE)
     choices: int = field(2, ACTIONS)
     functions: Functions | None = eqx.field(default=None, static=True)
@@ -60,7 +62,7 @@ class Bandit(Task):
         if not known:
             known = {"called": NAME.check("name", name), "functions": _functions(reward, sample)}
             known |= {"inputs": SIZE.check("size", size), "choices": ACTIONS.check("actions", actions)}
-            _here[name, VERSION.check("version", version)] = known["functions"]
+            known["functions"] = _registered(name, DECLARED.check("version", version), known["functions"])
         self.source, self.given = source, given
         self.called, self.version = known["called"], version
         self.inputs, self.choices = known["inputs"], known["choices"]
@@ -71,8 +73,14 @@ class Bandit(Task):
         return self.called
 
     @property
-    def edition(self) -> str:
+    def revision(self) -> str:
         return self.version
+
+    @property
+    def code(self) -> tuple[object, ...]:
+        """The functions, where no version stands for them."""
+        found = None if self.version else self._found()
+        return (found.reward, found.sample) if found else ()
 
     @property
     def size(self) -> int:
@@ -81,12 +89,6 @@ class Bandit(Task):
     @property
     def actions(self) -> int:
         return self.choices
-
-    @property
-    def homes(self) -> list[str]:
-        """The modules that have its functions."""
-        functions = (self._found().reward, self._found().sample)
-        return [home for function in functions if (home := getattr(function, "__module__", None))]
 
     @property
     def missing(self) -> str | None:
@@ -105,16 +107,25 @@ class Bandit(Task):
 
     def _found(self) -> Functions:
         """The functions, if this process has them, or if a plug-in of that name does."""
-        found = self.functions or _here.get((self.called, self.version))
+        revision = self.version or self.edition
+        found = self.functions or _here.get((self.called, revision))
         if found is None and self.called in offered(GROUP):
             loaded(offered(GROUP)[self.called], "task")
-            found = _here.get((self.called, self.version))
+            found = _here.get((self.called, revision))
         if found is None:
             raise FieldError(
-                f"task: the function {self.called!r}, version {self.version!r}, is not here; "
+                f"task: the function {self.called!r}, version {revision!r}, is not here; "
                 f"make the Bandit of that name and version first"
             )
         return found
+
+
+def _registered(name: str, version: str, functions: Functions) -> Functions:
+    """The functions that this name stands for from now on: those of a declared version are the last ones given."""
+    if version:
+        _here[name, version] = functions
+        return functions
+    return _here.setdefault((name, code_hash(functions.reward, functions.sample)), functions)
 
 
 def _functions(reward: Any, sample: Any) -> Functions:

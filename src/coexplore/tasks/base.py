@@ -19,6 +19,7 @@ GROUP = "coexplore.tasks"  # of entry points
 This = TypeVar("This", bound="AnyTask")
 Mine = TypeVar("Mine", bound="Task")
 NAME = Text("what it is called", r"\w[\w.-]*", "letters, digits, dots and dashes, such as my-task")
+VERSION = Text("which version of the code", r"\w[\w.-]*", "letters, digits, dots and dashes, such as '1'")
 
 
 class AnyTask(Checked):
@@ -32,6 +33,8 @@ class AnyTask(Checked):
 
     # MODULE:NAME, where the user said so: for the command that repeats a run. Neither in files nor in digests.
     source: str = eqx.field(default="", static=True, kw_only=True)
+    # Which code of the user's this is; set where a Run is made, empty for tasks of ours (run/editions.py).
+    edition: str = eqx.field(default="", static=True, init=False)
 
     @property
     @abstractmethod
@@ -54,9 +57,14 @@ class AnyTask(Checked):
         return self.name
 
     @property
-    def edition(self) -> str:
-        """What tells it from another of the same label, where something does."""
+    def revision(self) -> str:
+        """What distinguishes a task of ours from another one with its label: a hash of data, a version; else empty."""
         return ""
+
+    @property
+    def code(self) -> tuple[object, ...]:
+        """Classes and functions of the user's that are not the task's own class, such as those of an environment."""
+        return ()
 
     @property
     def missing(self) -> str | None:
@@ -82,13 +90,7 @@ class AnyTask(Checked):
 
     def bare(self: This) -> This:
         """As it is compiled: without what only people and files need."""
-        return self._with(source="")
-
-    def _with(self: This, **fields: object) -> This:
-        """The same with other fields. Its class is not asked to make it: on a cluster that is a copy, which cannot."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__ | fields)
-        return other
+        return self.replaced(source="")
 
 
 class Task(AnyTask):
@@ -148,4 +150,4 @@ class Task(AnyTask):
 
     def holding(self: Mine, arrays: Any) -> Mine:
         """The same with its data at hand; arrays are leaves."""
-        return self.bare()._with(given=arrays)
+        return self.bare().replaced(given=arrays)

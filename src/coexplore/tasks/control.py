@@ -7,11 +7,13 @@ What environments show and take, as numbers, is in spaces.py.
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
 
+from coexplore.code_hash import is_own
 from coexplore.rules.categorical import Categorical
 from coexplore.rules.laws import Gaussian, Output
 from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
@@ -63,7 +65,12 @@ class Control(AnyTask):
 
     @property
     def spaces(self) -> Spaces:
-        return spaces(self.env, self.env_arg)
+        return spaces(self.env, self.env_arg, self.edition)
+
+    @property
+    def code(self) -> tuple[object, ...]:
+        """The environment's class and what it is registered with, where its code is the user's own."""
+        return own_code(self.env)
 
     @property
     def size(self) -> int:
@@ -154,13 +161,30 @@ def _unknown(env: str, args: Arguments) -> FieldError | None:
     return refusal("env_arg", wrong[0], f"one that {env} has: {', '.join(known) or 'none'}", known) if wrong else None
 
 
-@functools.cache
 def strange(env: str) -> bool:
     """Whether it is neither Gymnasium's own nor ours, and may be anything."""
     import gymnasium
 
     home = gymnasium.spec(env).entry_point
     return not (isinstance(home, str) and home.startswith(("gymnasium.", "coexplore.")))
+
+
+def own_code(env: str) -> tuple[object, ...]:
+    """What makes an environment of the user's own: its class, arguments and wrappers; empty if all are installed."""
+    gymnasium: Any = sys.modules.get("gymnasium")  # until it is imported, no environment of a user's is registered
+    spec = gymnasium and gymnasium.registry.get(env)
+    if spec is None or not strange(env):
+        return ()
+    load = gymnasium.envs.registration.load_env_creator
+    try:
+        makers = [spec.entry_point, *(wrapper.entry_point for wrapper in spec.additional_wrappers)]
+        makers = [load(maker) if isinstance(maker, str) else maker for maker in makers]
+    except Exception:  # `make` says why the environment cannot be made
+        return ()
+    if not any(is_own(getattr(getattr(maker, "func", maker), "__module__", None)) for maker in makers):
+        return ()
+    given = [wrapper.kwargs for wrapper in spec.additional_wrappers]
+    return (*makers, spec.kwargs, *given, spec.max_episode_steps)
 
 
 def is_environment(thing: object) -> bool:
@@ -183,8 +207,8 @@ def home(env: str) -> str | None:
     return None if module is None or module.partition(".")[0] in ("gymnasium", "coexplore", "__main__") else module
 
 
-@functools.cache
-def spaces(env: str, args: Arguments = ()) -> Spaces:
+@functools.cache  # another edition may have other spaces
+def spaces(env: str, args: Arguments = (), edition: str = "") -> Spaces:
     instance = make(env, args)
     try:
         return spaces_of(env, instance)

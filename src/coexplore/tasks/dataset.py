@@ -72,7 +72,7 @@ class Dataset(Labelled):
         return self.called
 
     @property
-    def edition(self) -> str:
+    def revision(self) -> str:
         return self.sha256[:8]
 
     @property
@@ -105,7 +105,7 @@ class Dataset(Labelled):
         return held.data
 
     def bare(self: This) -> This:
-        return self._with(source="", held=None)
+        return self.replaced(source="", held=None)
 
 
 def _described(x: Any, y: Any, held_out: Any) -> dict[str, Any]:

@@ -78,8 +78,8 @@ class Functions:
         return jnp.clip(action.reshape(self.acts.shape), self.acts.low, self.acts.high)
 
 
-@functools.cache
-def functions(env: str, args: Arguments = (), max_steps: int = 0) -> Functions | None:
+@functools.cache  # another edition has other functions
+def functions(env: str, args: Arguments = (), max_steps: int = 0, edition: str = "") -> Functions | None:
     """Of an environment that is made of nothing else."""
     instance = make(env, args, max_steps)
     try:

@@ -86,7 +86,7 @@ def supports(run: Run) -> str | None:
 
 def caution(run: Run) -> str | None:
     task = control(run)
-    known, size = rehearsed(task.env, task.env_arg), task.size
+    known, size = rehearsed(task.env, task.env_arg, task.edition), task.size
     cautions = {
         "does not repeat itself from the same seed: a run that is interrupted will start again": not known.replayable,
         "sets no limit to an episode, which may last for ever; --max-steps sets one": not (
@@ -231,8 +231,8 @@ def _act(state: State, agents: list[Any]) -> tuple[list[Any], Any]:
     return state.step(state.program, state.pace, state.keys, agents, state.answers.copy())
 
 
-def _world(run: Run) -> tuple[str, Arguments]:
-    return control(run).env, control(run).env_arg
+def _world(run: Run) -> tuple[str, Arguments, str]:
+    return control(run).env, control(run).env_arg, control(run).edition
 
 
 def _params(run: Run, agents: list[Any], i: int) -> Params:

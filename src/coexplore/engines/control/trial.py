@@ -12,22 +12,23 @@ from coexplore.tasks.control import strange
 from coexplore.tasks.env_args import Arguments
 
 STEPS, LONGEST = 20, 60  # of the trial; letters of what is shown
-_tried: set[tuple[str, Arguments]] = set()
+_tried: set[tuple[str, Arguments, str]] = set()
 
 
 def try_out(run: Run) -> None:
     """Raise a Fault where the environment is not as Gymnasium's interface has it."""
-    env, args = control(run).env, control(run).env_arg
-    if (env, args) in _tried or not strange(env):
+    task = control(run)
+    env, args, edition = tried = task.env, task.env_arg, task.edition
+    if tried in _tried or not strange(env):
         return
     try:
         _play(World(run, 0), run.task.size)
-        rehearsed(env, args)
+        rehearsed(env, args, edition)
     except Fault as wrong:
         raise Fault(f"environment {env!r}: {wrong}") from None
     except Exception as error:
         raise Fault(f"environment {env!r}: it raises {said(error)}") from error
-    _tried.add((env, args))
+    _tried.add(tried)
 
 
 def _play(world: World, size: int) -> None:

@@ -181,8 +181,8 @@ class Rehearsal(NamedTuple):
     ends: bool
 
 
-@functools.cache
-def rehearsed(env: str, args: Arguments = ()) -> Rehearsal:
+@functools.cache  # another edition may behave otherwise
+def rehearsed(env: str, args: Arguments = (), edition: str = "") -> Rehearsal:
     old, fresh = Flat(make(env, args)), Flat(make(env, args))
     try:
         history = _play(old, seed=1)

@@ -94,7 +94,7 @@ def supports(run: Run) -> str | None:
 
 def _functions(run: Run) -> Functions | None:
     task = control(run)
-    return functions(task.env, task.env_arg, task.max_steps)
+    return functions(task.env, task.env_arg, task.max_steps, task.edition)
 
 
 def caution(run: Run) -> str | None:

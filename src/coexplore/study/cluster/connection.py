@@ -8,15 +8,16 @@ import os
 import signal
 import socket
 import sys
-import sysconfig
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator
 from types import ModuleType
 
+from coexplore.code_hash import is_own
+from coexplore.rules import Rule
 from coexplore.run import Run
+from coexplore.run.editions import may_have_edition
 from coexplore.settings import FieldError, refusal
-from coexplore.tasks.bandit import Bandit
+from coexplore.tasks.base import AnyTask
 
 ADDRESSES = "ray, ray://HOST:PORT or HOST:PORT"
 OUR_OWN = "local"  # Ray's word for a cluster that ends with the process that starts it
@@ -134,16 +135,14 @@ def _undisturbed(later: bool = False) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def sent_along(runs: Iterable[Run]) -> Iterator[None]:
-    """Within it, Ray sends the code of the user's own rules and tasks with the runs, and whatever lies beside it.
+def sent_along(runs: Collection[Run]) -> Iterator[None]:
+    """Within this context Ray sends the code of the user's modules with the runs: workers do not import them.
 
-    What is installed is imported on the nodes instead, and must be installed there.
+    Installed packages are imported on the nodes instead, and must be installed there.
     """
-    parts = [part for run in runs for part in (*run.rules, run.task)]
-    homes = {kind.__module__ for part in parts for kind in type(part).__mro__}
-    homes |= {home for part in parts if isinstance(part, Bandit) for home in part.homes}
-    folders = {folder for home in homes if (folder := _folder(home)) is not None}
-    modules = [sys.modules[name] for name in list(sys.modules) if _is_in(name, folders)]
+    kinds: set[type[Rule] | type[AnyTask]] = {type(run.task) for run in runs}
+    kinds |= {type(rule) for run in runs for rule in run.rules}
+    modules = _own_modules() if any(map(may_have_edition, kinds)) else []
     pickle = importlib.import_module("ray.cloudpickle")
     try:
         for module in modules:
@@ -154,27 +153,7 @@ def sent_along(runs: Iterable[Run]) -> Iterator[None]:
             pickle.unregister_pickle_by_value(module)
 
 
-def _folder(name: str) -> Path | None:
-    """Where the package that has this module lies; None if it is installed, or was never in a file."""
-    file = _own_file(name.partition(".")[0])
-    if file is None:
-        return None
-    return file.parent.parent if file.stem == "__init__" else file.parent
-
-
-def _is_in(name: str, folders: set[Path]) -> bool:
-    file = _own_file(name)
-    return file is not None and any(folder in file.parents for folder in folders)
-
-
-def _own_file(name: str) -> Path | None:
-    """The file of a module that is neither ours nor installed."""
-    file = getattr(sys.modules.get(name), "__file__", None)
-    if not isinstance(file, str) or name.partition(".")[0] == "coexplore" or name == "__mp_main__":
-        return None
-    return None if _is_installed(path := Path(file).resolve()) else path
-
-
-def _is_installed(file: Path) -> bool:
-    places = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return any(place in file.parents for place in places)
+def _own_modules() -> list[ModuleType]:
+    """The imported modules of the user's that lie in files; the script itself is always sent."""
+    named = [(name, module) for name, module in list(sys.modules.items()) if name not in ("__main__", "__mp_main__")]
+    return [module for name, module in named if getattr(module, "__file__", None) and is_own(name)]

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore import __version__, engines
+from coexplore.rules import Rule
 from coexplore.run import Result, Run
+from coexplore.run.editions import first_difference
 from coexplore.settings import FieldError, Json
 from coexplore.store import Parcel
 from coexplore.study.work import Work
+from coexplore.tasks.base import AnyTask
 
 TELL_SECONDS = 1.0  # between two words to the driver
 DESK_SECONDS = 60.0  # in which the driver's desk must answer
@@ -177,6 +180,8 @@ def train_group(runs: list[Run], order: Order, desk: Handle) -> Delivery:
     latest = desk.begin.remote(order.number).future().result(DESK_SECONDS)
     if latest is None:
         return Delivery({}, {}, [], 0.0)
+    if other := other_code(runs):
+        return Delivery({}, dict.fromkeys(range(len(runs)), other), [], 0.0)
     saved = {runs[i]: data for i, data in {**order.checkpoints, **latest}.items()}
     stop = threading.Event()
     messenger = Messenger(desk, order.number, runs, stop.set)
@@ -189,6 +194,16 @@ def train_group(runs: list[Run], order: Order, desk: Handle) -> Delivery:
     files = {messenger.place[run]: data for run, data in parcel.finished.items()}
     failures = {messenger.place[failure.run]: failure.reason for failure in work.failures}
     return Delivery(files, failures, work.problems, work.compile_seconds)
+
+
+def other_code(runs: Iterable[Run]) -> str:
+    """A line if this worker has other code of the user's than the runs mean: it imports modules and keeps them."""
+    parts: dict[tuple[type, str, str], Rule | AnyTask] = {}
+    for run in runs:
+        parts |= {(type(rule), rule.edition, ""): rule for rule in run.rules}
+        parts[type(run.task), run.task.edition, run.task.label] = run.task
+    line = first_difference(parts.values())
+    return line and f"{line}, which a worker of the cluster has imported before; connect to the cluster anew"
 
 
 def _hide_gpu(gpu: bool) -> None:
