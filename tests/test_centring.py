@@ -201,8 +201,5 @@ def test_predictions_too_take_observations_as_the_environment_gives_them():
 def test_fast_engines_refuse_what_is_learned_to_centre_by(centring):
     run = Run(rule=Boltzmann(centring=centring), task=Multiplexer(bits=1), episodes=160)
     for name in ("cpu", "cuda"):
-        assert (
-            engines.find(name).supports(run)
-            == "it centres by nothing that is learned but half, drive, predicted of boltzmann"
-        )
+        assert f"centring {centring}" in engines.find(name).supports(run)
     assert engines.find("xla").supports(run) is None

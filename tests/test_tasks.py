@@ -43,7 +43,7 @@ def test_the_interface_carries_the_multiplexer_to_the_same_bits():
     assert np.array_equal(own.curve, ours.curve)
     assert np.array_equal(own.params.layers[0].W, ours.params.layers[0].W)
     assert own.run != ours.run
-    with pytest.raises(FieldError, match="it trains on the multiplexer"):
+    with pytest.raises(FieldError, match="it does not train my-multiplexer"):
         train(own.run, "cpu", progress=False)
 
 

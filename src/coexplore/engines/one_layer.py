@@ -1,19 +1,33 @@
-"""The network that cpu and cuda train: one hidden layer of binary units on the multiplexer. The rest is xla's."""
+"""The network that cpu and cuda train: one hidden layer of binary units on the multiplexer. The rest is xla's.
 
+`ACCEPTED` lists what the two engines can: for each record that a Run is made of, the fields that may differ from their
+defaults, and to which values. Whatever is not listed is refused, so that a setting which is added later trains on `xla`
+until an engine has learned it.
+"""
+
+import dataclasses
 import functools
-from typing import NamedTuple
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 
-from coexplore.rules import Boltzmann, StraightThrough
+from coexplore.critic import Critic
+from coexplore.rules import Boltzmann, Recurrent, Reinforce, StraightThrough, UnbiasedWeightMax
 from coexplore.rules.boltzmann import Chains
-from coexplore.rules.centring import LEARNED
 from coexplore.rules.chain import Synchronous
 from coexplore.run.run import Run
-from coexplore.settings import Scalar, schedule
+from coexplore.settings import Scalar, schedule, specs
 from coexplore.tasks.multiplexer import Multiplexer
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+else:
+    DataclassInstance = object
+
 Ends = tuple[float, float]  # of a schedule
+Accepts = Callable[[Any], bool]
 CENTRES = ("half", "drive", "predicted")  # that Algorithm 1 has there
 
 
@@ -29,24 +43,94 @@ class Numbers(NamedTuple):
     centring_rate: float  # so is that of U and u
 
 
+def _any(value: object) -> bool:
+    return True
+
+
+def _numbers(*names: str) -> Mapping[str, Accepts]:
+    """Fields that may have any value."""
+    return dict.fromkeys(names, _any)
+
+
+def _one_of(*values: str) -> Accepts:
+    return lambda value: value in values
+
+
+def _one_layer(sizes: Any) -> bool:
+    return not isinstance(sizes, tuple) or len(sizes) == 1
+
+
+def _one_critic_rate(rates: Any) -> bool:
+    """Whether all layers of the critic learn at one rate. Rates of the hidden layer and the output come before."""
+    return not isinstance(rates, tuple) or all(rate == rates[2] for rate in rates[2:])
+
+
+_CENTRED: Mapping[str, Accepts] = {"centring": _one_of("none", "activity", "reward", "both"), "centring_strength": _any}
+_COUPLED: Mapping[str, Accepts] = {
+    "chain_signals": _one_of("binary", "signed"),
+    **_numbers("coupling", "steps", "recurrent_rate"),
+}
+_CHOSEN: Mapping[str, Accepts] = {"centring": _one_of("activity", "both")}
+ACCEPTED: Mapping[type, Mapping[str, Accepts]] = {
+    Run: {
+        "hidden": _one_layer,
+        "learning_rate": _one_critic_rate,
+        "signals": _one_of("binary", "signed"),
+        "initial_weights": _one_of("normal", "uniform"),
+        **_numbers("episodes", "batch", "seed"),
+    },
+    Multiplexer: {
+        "bits": _any,
+        "encoding": _one_of("signed", "binary"),
+        "rewards": _one_of("signed", "binary"),
+        "source": _any,  # where a person found the task
+    },
+    Critic: {"activation": _one_of("relu", "tanh"), "width": _one_layer},
+    Reinforce: _CENTRED,
+    Boltzmann: {
+        **_COUPLED,
+        "sampler": _one_of("synchronous", "lazy"),
+        "centring": _one_of("none", "reward", *CENTRES),
+        **_numbers("centring_strength", "pair_strength", "centring_rate"),
+    },
+    Recurrent: {**_COUPLED, **_CENTRED, **_numbers("trace_decay")},
+    StraightThrough: _CHOSEN,
+    UnbiasedWeightMax: {**_CHOSEN, "expected": _any},
+}
+FLAGS = {"hidden": "units", "activation": "critic", "width": "critic_width"}  # fields that a flag calls otherwise
+
+
 def refused(run: Run) -> str | None:
-    """None, or why neither of the two trains the run."""
-    rule, critic, rates = run.rules[0], run.critic, run.learning_rates[2:]
-    phases = isinstance(rule, Boltzmann) and (rule.sampler == "one-by-one" or rule.centres_activity)
-    learns = rule.centring in LEARNED and (not isinstance(rule, Boltzmann) or rule.centring not in CENTRES)
-    depresses = getattr(rule, "depression", "none") != "none"
-    deep = critic is not None and (len(critic.widths) > 1 or critic.activation == "softplus")
-    reasons = {
-        "it trains on the multiplexer": type(run.task) is not Multiplexer,
-        "it takes one hidden layer": len(run.hidden) > 1,
-        "its boltzmann samples all units at once and has no negative phase": phases,
-        f"it centres by nothing that is learned but {', '.join(CENTRES)} of boltzmann": learns,
-        "its rules depress nothing (boltzmann has centring half)": depresses,
-        "its ste has no identity slope": isinstance(rule, StraightThrough) and rule.slope != "sigmoid",
-        "its critic has one hidden layer of relu or tanh units": deep,
-        "its critic learns at one rate": any(rate != rates[0] for rate in rates),
-    }
-    return next((reason for reason, applies in reasons.items() if applies), None)
+    """None, or why neither of the two engines trains the run."""
+    if len(run.hidden) > 1:
+        return "it takes one hidden layer"
+    parts = [run.rules[0], run.task, *([run.critic] if run.critic else [])]
+    for part in parts:
+        if type(part) not in ACCEPTED:
+            return f"it does not train {getattr(part, 'name', type(part).__name__)}"
+    records: list[Any] = [*parts, run]
+    return next(filter(None, map(_refused_field, records)), None)
+
+
+def _refused_field(record: Any) -> str | None:
+    """The first field of a record that has another value than its default, and one that is not accepted."""
+    kind: type[DataclassInstance] = type(record)
+    accepted, own = ACCEPTED[kind], specs(kind)
+    for name, default in _defaults(kind).items():
+        value = getattr(record, name)
+        if value != default and not (name in accepted and accepted[name](value)):
+            shown = own[name].show(value) if name in own else repr(value)
+            return f"it does not take {FLAGS.get(name, name).replace('_', '-')} {shown}"
+    return None
+
+
+@functools.cache
+def _defaults(kind: type[DataclassInstance]) -> Mapping[str, Any]:
+    """Field name → default; of a Run without the rule, the task and the critic, which are records of their own."""
+    given = inspect.signature(kind).parameters
+    fields = {f.name: f.default for f in dataclasses.fields(kind)}
+    missing = {name: given[name].default for name, value in fields.items() if value is dataclasses.MISSING}
+    return {name: value for name, value in (fields | missing).items() if name not in ("rule", "task", "critic")}
 
 
 def structure(run: Run) -> jax.tree_util.PyTreeDef:

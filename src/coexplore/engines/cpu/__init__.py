@@ -18,7 +18,7 @@ from coexplore.engines.base import fitting
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.one_layer import centre, chain, multiplexer, numbers, predicts, refused, steps, structure
 from coexplore.network import Params
-from coexplore.rules import BUILT_IN, UnbiasedWeightMax
+from coexplore.rules import UnbiasedWeightMax
 from coexplore.rules.centring import Predicting
 from coexplore.rules.chain import Coupled, Lazy
 from coexplore.run.curve import bin_sizes, bins, full_bins
@@ -65,18 +65,12 @@ def prepare() -> None:
 
 
 def supports(run: Run) -> str | None:
+    if reason := refused(run):
+        return reason
     limits = kernel()
-    if run.rules[0].name not in limits.RULES or not _is_ours(run):
-        return f"it has no {run.rules[0].name}"
-    widest = max(run.hidden[0], *(run.critic.widths if run.critic else (1,)))
-    if widest > limits.MOST_UNITS or run.batch > limits.MOST_BATCH:
+    if max(run.hidden[0], _critic_units(run)) > limits.MOST_UNITS or run.batch > limits.MOST_BATCH:
         return f"it takes at most {limits.MOST_UNITS} units and batches of {limits.MOST_BATCH}"
-    return refused(run) or (f"it takes at most {limits.MOST_STEPS} steps" if steps(run) > limits.MOST_STEPS else None)
-
-
-def _is_ours(run: Run) -> bool:
-    """A rule of somebody else's may have the name of one that the kernel knows."""
-    return BUILT_IN.get(run.rules[0].name) is type(run.rules[0])
+    return f"it takes at most {limits.MOST_STEPS} steps" if steps(run) > limits.MOST_STEPS else None
 
 
 def caution(run: Run) -> str | None:

@@ -1,7 +1,7 @@
 """The cuda engine: the paper's network on an NVIDIA GPU, a thread block or a cluster of them per run, many at a time.
 
-It trains one hidden layer of binary units on the multiplexer, with the rules of `FAMILIES`; the rest is for the others.
-Runs of as many units and updates, drawn alike, share a launch, on a stream of their own.
+It trains one hidden layer of binary units on the multiplexer, with the rules of `layout.FAMILIES`; the rest is for the
+other engines. Runs of as many units and updates, drawn alike, share a launch, on a stream of their own.
 """
 
 import dataclasses
@@ -21,7 +21,6 @@ from coexplore.engines.cuda.device import Kernel
 from coexplore.engines.cuda.layout import (
     BATCH,
     CRITIC,
-    FAMILIES,
     INPUTS,
     SIZES,
     Shape,
@@ -83,9 +82,8 @@ def supports(run: Run) -> str | None:
     reason = refused(run)
     if reason is not None:
         return reason
-    rule, width = run.rules[0], max(run.critic.widths) if run.critic else 0
+    width = run.critic.widths[0] if run.critic else 0
     reasons = {
-        f"it has no {rule.name}": type(rule) not in FAMILIES,
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
         f"it takes at most {max(INPUTS)} address bits": multiplexer(run).bits not in INPUTS,
@@ -143,8 +141,9 @@ def _first(runs: list[Run]) -> list[Params]:
     rule = Reinforce() if family(runs[0]) == "independent" else Boltzmann(centring=_beginning(runs[0]))
     same = dataclasses.replace(runs[0], rule=rule).network
     with jax.default_device(jax.devices("cpu")[0]):
-        keys = (_first_key(np.uint32(run.seed)) for run in runs)
-        return [network.init(same, runs[0].sizes, key) for key in keys]
+        first = [network.init(same, run.sizes, _first_key(np.uint32(run.seed))) for run in runs]
+        evenly = network.spread_evenly
+        return [evenly(p) if run.initial_weights == "uniform" else p for run, p in zip(runs, first, strict=True)]
 
 
 def _beginning(run: Run) -> str:
