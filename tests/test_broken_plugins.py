@@ -5,14 +5,28 @@ import sys
 import textwrap
 import types
 
+import jax
 import jax.numpy as jnp
 import mutants
 import numpy as np
 import pytest
 from mutants import GOOD, SHORT, World, a_rule, a_task, affine, after, an_environment, credit, raising
 
-from coexplore import STOP, Control, Reinforce, Run, grid, rules, train
+from coexplore import (
+    STOP,
+    Control,
+    Feedback,
+    Reinforce,
+    Run,
+    StraightThrough,
+    UnbiasedWeightMax,
+    grid,
+    outer,
+    rules,
+    train,
+)
 from coexplore.engines import guard
+from coexplore.rules.base import Above
 from coexplore.settings import FieldError, Unknown
 from coexplore.study import study
 from coexplore.tasks import registry
@@ -49,6 +63,50 @@ def test_a_transposed_credit_is_found_where_all_parameters_are_one_vector():
     line = f"rule {rule.name!r}: W of credit has shape [2, 3], and should have [3, 2] (and 2 more seeds)"
     with pytest.raises(RuntimeError, match=re.escape(line)):
         train(grid(run, seed=range(3)), progress=False)
+
+
+def following(self, params, x, activity, feedback):
+    """By the slope of `above`, which a rule may also take by itself."""
+    slope = jax.grad(lambda h: feedback.above(h).sum())(activity.h)
+    return outer(x, feedback.delta * slope)
+
+
+def by_slope(self, params, x, activity, feedback):
+    return outer(x, feedback.delta * feedback.above.slope(activity.h))
+
+
+def message(self, params, x, activity, feedback):
+    return Feedback(feedback.delta, Above(params, lambda d: (d * activity.h).sum(axis=1)))
+
+
+@pytest.mark.parametrize("follow", [following, by_slope])
+def test_a_layer_that_follows_a_slope_must_hear_one_from_the_layer_above(follow, good):
+    without, flips = a_rule(credit=follow)(), a_rule(credit=UnbiasedWeightMax.credit, expected=False)()
+    with_message = a_rule(credit=follow, below=message)()
+    two = SHORT | {"hidden": (2, 2)}
+    layers = [(without, without), (StraightThrough(), without)]
+    fits = [(with_message, with_message), (without, with_message), (flips, flips), (Reinforce(), without)]
+    runs = [Run(rule=pair, task=good.task, **two) for pair in (*layers, *fits)]
+    done = study([*runs, Run(rule=without, task=good.task, **SHORT)], progress=False)
+    found = reasons(done)
+    assert list(found) == runs[:2]
+    for line in found.values():
+        assert re.match(rf"rule {without.name!r} \(layer 2\): .*`below`", line)
+
+
+def test_agents_need_a_credit_that_is_linear_in_the_signal(good):
+    env, usual = an_environment(), {"hidden": 2, "episodes": 2, "critic": None}
+
+    def of_delta(function):
+        return a_rule(credit=lambda self, p, x, activity, f: outer(x, function(f.delta) * (activity.h - 0.5)))()
+
+    refused = [of_delta(jnp.sign), of_delta(lambda d: jnp.maximum(d, 0.0)), of_delta(lambda d: d + 0.1)]
+    runs = [Run(rule=rule, task=Control(env=env), **usual) for rule in (*refused, of_delta(lambda d: 0.3 * d))]
+    done = study(runs, progress=False)
+    assert list(reasons(done)) == runs[:3]
+    for run, line in reasons(done).items():
+        assert re.match(rf"rule {run.rule.name!r}: W of credit is not linear in delta", line)
+    assert not study(Run(rule=refused[0], task=good.task, **SHORT), progress=False).failures
 
 
 def late(self, params, *rest):

@@ -171,7 +171,7 @@ def learn(
     signals.append(jnp.ones_like(r) if graded else delta)  # given the answer, the output climbs log P(A | H) itself
     of_critic = critic.credit(params.critic, s, delta) if critic else None
     relaxed = relax(network, params, s, activities)
-    return Params(_credits(network, params, s, relaxed, signals, graded), of_critic)
+    return Params(credits(network, params, s, relaxed, signals, graded), of_critic)
 
 
 def eligibility(
@@ -187,7 +187,7 @@ def eligibility(
         _relaxed_credit(critic, params.critic, s, key) if critic.laws else critic.credit(params.critic, s, one)
     )
     relaxed = relax(network, params, s, activities)
-    return Params(_credits(network, params, s, relaxed, [one] * len(relaxed)), of_critic)
+    return Params(credits(network, params, s, relaxed, [one] * len(relaxed)), of_critic)
 
 
 def weights(network: Network, params: Params, delta: Float[Array, " B"]) -> Params | None:
@@ -235,7 +235,7 @@ def _relaxed_credit(
     return CriticParams.of((*of_hidden, outer(h, jnp.ones_like(off) / v)))
 
 
-def _credits(
+def credits(
     network: Network,
     params: Params,
     s: Float[Array, "B D"],
@@ -243,7 +243,7 @@ def _credits(
     signals: Sequence[Float[Array, " B"]],
     graded: bool = False,
 ) -> tuple[Any, ...]:
-    """The credit of each layer for its signal; messages come down from the output."""
+    """The credit of each layer for its signal [B], the output's last; messages come down from the output."""
     actor = network.actor
     *hidden, (top_params, top_x, top) = zip(params.layers, actor.heard(s, activities), activities, strict=True)
     above, layers = odds(network.output, top_params, top), list(zip(network.rules, hidden, strict=True))

@@ -3,18 +3,21 @@ their environments in a short episode. What is ours needs no such trial: the tes
 """
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key
 
+from coexplore import network
 from coexplore.engines.base import Fault, said
 from coexplore.engines.program import Program, program
-from coexplore.engines.watched import WatchedRule, WatchedTask, called, check_shape
+from coexplore.engines.watched import Noted, WatchedRule, WatchedTask, called, check_shape, named_leaves, not_finite
 from coexplore.network import Network
-from coexplore.rules import OURS
+from coexplore.rules import OURS, Rule
 from coexplore.rules.laws import Law, Output
 from coexplore.rules.several import Bits, Softmaxes
 from coexplore.run.programs import in_32_bits
@@ -122,12 +125,58 @@ def _try_out(run: Run) -> None:
     """One update, of which only the shapes are worked out."""
     _check_laws(run)
     data = called(task_name(run), "load", run.task.load) if isinstance(run.task, Task) else None
-    jax.eval_shape(functools.partial(_update, run), program(run), data, jax.random.key(0))
+    noted = [Noted() for _ in run.rules]
+    jax.eval_shape(functools.partial(_update, run, noted), program(run), data, jax.random.key(0))
+    _check_messages(run, noted)
+    if isinstance(run.task, Control):
+        _check_linear(run)
 
 
-def _update(run: Run, numbers: Program, data: Any, key: Any) -> Any:
-    """As the engine will do it, everybody watched."""
-    watched, params = _watched(run, numbers), run.init()
+def _check_messages(run: Run, noted: Sequence[Noted]) -> None:
+    """Check that a layer which follows a slope hears one from the hidden layer above, if that follows a slope too."""
+    layers = list(zip(run.rules, rule_names(run), noted, strict=True))
+    for (_, _, below), (rule, who, above) in itertools.pairwise(layers):
+        if below.slope and above.slope and type(rule).below is Rule.below:
+            raise Fault(f"{who}: its credit follows a slope of `above`; `below` must give the layer underneath one too")
+
+
+def _check_linear(run: Run) -> None:
+    """Check that each credit is linear in the signal: over the steps of an environment it is worked out before δ is
+    known (for a signal of 1), and multiplied by δ later.
+    """
+    one, other = jnp.asarray([0.7]), jnp.asarray([-1.9])
+    found = [_noisy_credits(run, delta) for delta in (one, other, one + other, 2 * one)]
+    if not_finite(found):
+        return  # whose fault that is will be found where it happens in training
+    for i, (rule, who) in enumerate(zip(run.rules, rule_names(run), strict=True)):
+        a, b, sums, doubles = (named_leaves(credits[i]) for credits in found)
+        for name in (name for name in a if name not in rule.own):
+            near = functools.partial(np.allclose, rtol=1e-3, atol=1e-4 * float(np.abs(a[name]).max(initial=1.0)))
+            if not (near(sums[name], a[name] + b[name]) and near(doubles[name], 2 * a[name])):
+                raise Fault(
+                    f"{who}: {name} of credit is not linear in delta, as agents need it: 2 δ must give twice as much"
+                )
+
+
+def _noisy_credits(run: Run, delta: Float[Array, " 1"]) -> tuple[Any, ...]:
+    """The credits of each layer in a network of random weights, for the same draws whatever the signal."""
+
+    @jax.jit
+    def credits(net: Network, key: Key[Array, ""], delta: Float[Array, " 1"]) -> tuple[Any, ...]:
+        leaves, tree = jax.tree.flatten(jax.eval_shape(run.init))
+        keys = jax.random.split(key, len(leaves) + 2)
+        noise = [0.5 * jax.random.normal(k, x.shape) for k, x in zip(keys, leaves, strict=False)]
+        params, s = jax.tree.unflatten(tree, noise), jax.random.normal(keys[-2], (1, run.task.size))
+        activities = network.act(net.actor, params, s, keys[-1])
+        return network.credits(net, params, s, activities, [delta] * len(activities))
+
+    net = jax.tree.map(np.float32, worked_out(run.network, 0.0))
+    return jax.tree.map(np.asarray, credits(net, jax.random.key(0), delta))
+
+
+def _update(run: Run, noted: Sequence[Noted], numbers: Program, data: Any, key: Any) -> Any:
+    """Trace one update with the user's rules and task wrapped in shape-checking proxies."""
+    watched, params = _watched(run, noted, numbers), run.init()
     if isinstance(run.task, Control):
         from coexplore.engines.control.agent import acted
 
@@ -141,10 +190,10 @@ def _update(run: Run, numbers: Program, data: Any, key: Any) -> Any:
     return update(watched, data, key, jnp.float32(0), params, ADAM.init(params))
 
 
-def _watched(run: Run, numbers: Program) -> Program:
+def _watched(run: Run, noted: Sequence[Noted], numbers: Program) -> Program:
     numbers = jax.tree.map(lambda x: x if x.ndim else x.astype(jnp.float32), numbers)
     net = numbers.network
-    pairs = zip(net.rules, rule_names(run), strict=True)
-    rules = tuple(WatchedRule(inner=rule, who=who, centring=rule.centring) for rule, who in pairs)
+    layers = zip(net.rules, rule_names(run), noted, strict=True)
+    rules = tuple(WatchedRule(inner=rule, who=who, centring=rule.centring, noted=mine) for rule, who, mine in layers)
     task = WatchedTask(numbers.task, task_name(run), run.batch) if isinstance(run.task, Task) else numbers.task
     return Program(Network(rules, net.output, net.critic, net.signals), task, numbers.rates, run.batch)

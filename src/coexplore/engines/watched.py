@@ -4,6 +4,7 @@ Unwatched, an array of the wrong shape ends in a sentence of JAX's that names no
 `control` joins all parameters to one vector, in which W and its transpose are equally long.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from coexplore.engines.base import Fault, said
 from coexplore.rules import Feedback, Rule
+from coexplore.rules.base import Above
 from coexplore.rules.laws import Law, Output
 from coexplore.tasks.base import Task
 
@@ -89,12 +91,19 @@ def _either(shapes: tuple[tuple[int, ...], ...]) -> str:
     return " or ".join(map(_listed, dict.fromkeys(shapes)))
 
 
+class Noted:
+    """Whether a layer's credit has followed a slope of `above`, which tracing finds out."""
+
+    slope = False
+
+
 class WatchedRule(Rule):
     """The rule of a layer, which `who` names."""
 
     inner: Rule
     who: str = eqx.field(static=True)
     centring: str = eqx.field(static=True)
+    noted: Noted = eqx.field(static=True)
 
     @property
     def law(self) -> Law:
@@ -126,7 +135,8 @@ class WatchedRule(Rule):
         return found
 
     def credit(self, params: Any, x: Any, activity: Any, feedback: Feedback) -> Any:
-        found = called(self.who, "credit", self.inner.credit, params, x, activity, feedback)
+        watched = dataclasses.replace(feedback, above=_watched(feedback.above, self.noted))
+        found = called(self.who, "credit", self.inner.credit, params, x, activity, watched)
         check_like(self.who, "credit", found, params)
         return found
 
@@ -136,6 +146,18 @@ class WatchedRule(Rule):
             raise Fault(f"{self.who}: below is {kind(found)}, and should be a Feedback")
         check_shape(self.who, "delta of below", found.delta, (x.shape[0], 1), x.shape)
         return found
+
+
+def _watched(above: Above, noted: Noted) -> Above:
+    """A function of equal values that notes when it is differentiated."""
+    of_drive = jax.custom_jvp(above.of_drive)
+
+    @of_drive.defjvp
+    def _(values: Any, slopes: Any) -> Any:
+        noted.slope = True
+        return jax.jvp(above.of_drive, values, slopes)
+
+    return dataclasses.replace(above, of_drive=of_drive)
 
 
 class WatchedTask(Task):

@@ -120,7 +120,11 @@ class Rule(Checked):
 
     @abstractmethod
     def credit(self, params: Any, x: Float[Array, "B D"], activity: Any, feedback: Feedback) -> Any:
-        """The ascent direction: like `params`, a mean over the batch, linear in `feedback.delta`."""
+        """The ascent direction: like `params`, a mean over the batch.
+
+        Linear in `feedback.delta` where agents learn over the steps of an environment. A rule that follows a slope of
+        `feedback.above` gives the layer underneath a slope to follow by a `below` of its own.
+        """
 
     def below(self, params: Any, x: Float[Array, "B D"], activity: Any, feedback: Feedback) -> Feedback:
         """The message to the layer underneath; by default the signal, passed on, and the odds of this layer's draw."""
