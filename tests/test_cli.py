@@ -121,7 +121,7 @@ BAD = {
     "train reinforce --critic none --critic-width 3": "critic_width: 3 is not allowed",
     "train reinforce --seeds 0": "seeds: '0' is not allowed",
     "train reinforce --seeds 2 --seed 1": "seed: 1 is not allowed; give either --seed or --seeds",
-    "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it has no map-prop",
+    "train map-prop --engine cpu": "engine: 'cpu' is not allowed; give another than cpu: it does not train map-prop",
     "train reinforce --threads 0": "threads: 0 is not allowed; give a whole number from 1 to 1024",
     "train reinforce --snapshots -1": "snapshots: -1 is not allowed; give a whole number from 0 to 10000",
     "reproduce fig2 --snapshots few": "snapshots: 'few' is not allowed; give a whole number from 0 to 10000",
@@ -202,7 +202,7 @@ def test_claims_of_other_figures_that_were_judged_before_stay_in_the_files(here,
         assert found == re.findall(r"^\| (\w[\w.]+) \|", (tmp_path / "claims.md").read_text(), re.M)
         return found
 
-    monkeypatch.setattr("coexplore.cli.reproduce._draw", lambda *args: None)
+    monkeypatch.setattr("coexplore.cli.reproduce.draw_figures", lambda *args: None)
     words = ["--scale", "quick", "--seeds", "1", "--store", str(tmp_path / "s"), "--out", str(tmp_path)]
     second, fifth = ([f"F{figure}.{i}" for i in range(1, 8)] for figure in (2, 5))
     assert here("reproduce", "fig5", *words).returncode == 0

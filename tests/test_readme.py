@@ -95,6 +95,23 @@ def tables(text):
     return re.findall(r"(?:^\|.*\|\n)+", text, re.M)
 
 
+def test_its_first_screen_has_the_two_commands_which_are_targets_with_their_times():
+    """What they run is what the README says, and the second is what is run on every change."""
+    first = "\n".join(README.splitlines()[:40])
+    told = dict(re.findall(r"^make (\w+) +# .*?(\w+) minutes? on two cores$", first, re.M))
+    assert told == {"demo": "one", "test": "five"}
+    words = {"cwd": ROOT, "capture_output": True, "text": True}
+    commands = {
+        target: subprocess.run(["make", "-n", "--no-print-directory", target], check=True, **words).stdout
+        for target in told
+    }
+    assert {target: lines.split("/")[-1].strip() for target, lines in commands.items()} == {
+        "demo": "coexplore demo",
+        "test": "pytest",
+    }
+    assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
 def test_a_person_reads_it_at_one_sitting():
     assert len(README.splitlines()) <= 130
 

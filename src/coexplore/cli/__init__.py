@@ -42,7 +42,7 @@ Several values of a flag, or several rules, make a grid.
 COMMANDS = {
     "train": "train",
     "tune": "tune",
-    "demo": "reproduce",
+    "demo": "demo",
     "reproduce": "reproduce",
     "claims": "reproduce",
     "beyond": "beyond",

@@ -1,4 +1,4 @@
-"""`coexplore reproduce`, `demo` and `claims`: the paper's figures, and what becomes of its claims."""
+"""`coexplore reproduce` and `claims`: the paper's figures, and what becomes of its claims."""
 
 import contextlib
 import gc
@@ -45,7 +45,7 @@ def reproduce_command(words: list[str]) -> int:
     scale, names = SCALES[options["scale"]], _names(options)
     figures, tunings = [[name for name in names if name in home] for home in (FIGURES, TUNINGS)]
     store, out = folder("store", options["store"]), folder("out", options["out"])
-    _load_later("coexplore.paper.pictures")
+    load_pictures_later()
     searches, done = Searches(tunings, scale.episodes), None
     if figures:
         done = train_all(seeded(figures, scale.episodes, options["seeds"] or scale.seeds), options, store)
@@ -55,7 +55,7 @@ def reproduce_command(words: list[str]) -> int:
     measured = gradients.look_on_the_way(results, options, store, out, scale.episodes) if ON_THE_WAY in figures else []
     if measured is None:
         return 130
-    _draw(figures, results, scale.episodes, out)
+    draw_figures(figures, results, scale.episodes, out)
     every = [*verdicts(results, scale.episodes), *questions.verdicts(results, scale.episodes, measured)]
     judged = [*(verdict for verdict in every if verdict.figure in figures), *searches.show(out)]
     _write(judged, names, out)
@@ -99,17 +99,6 @@ def reproduce_parser() -> Parser:
     return parser
 
 
-def demo_command(words: list[str]) -> int:
-    out = demo_parser().read(words)["out"]
-    return reproduce_command(["headline", "--out", out])
-
-
-def demo_parser() -> Parser:
-    parser = Parser("demo", "Five rules on the multiplexer, as the README shows them: about a minute on two cores.")
-    parser.add_argument("--out", default="demo", metavar="DIR", help="where the picture and the verdicts go")
-    return parser
-
-
 def _about(scale: str) -> str:
     episodes, seeds = SCALES[scale]
     return f"{scale}: {episodes:,} episodes (of several layers a quarter), {seeds} seeds"
@@ -141,14 +130,15 @@ def claims_parser() -> Parser:
     return parser
 
 
-def _load_later(module: str) -> None:
-    """Matplotlib takes a second to import: best done while engines train and need no interpreter."""
-    timer = threading.Timer(LULL, importlib.import_module, [module])
+def load_pictures_later() -> None:
+    """Import matplotlib, which takes a second, while engines train and need no interpreter."""
+    timer = threading.Timer(LULL, importlib.import_module, ["coexplore.paper.pictures"])
     timer.daemon = True
     timer.start()
 
 
-def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> None:
+def draw_figures(names: list[str], results: list[Result], episodes: int, out: Path) -> None:
+    """Draw each figure of which there are results, with its table if it has one."""
     from coexplore.paper.pictures import draw  # matplotlib is slow to import
 
     gc.freeze()  # or drawing would look for garbage among thousands of results again and again
@@ -160,10 +150,12 @@ def _draw(names: list[str], results: list[Result], episodes: int, out: Path) -> 
 
 
 def _write(judged: list[Verdict], names: list[str], out: Path) -> None:
-    """Claims of other figures that were judged before stay in the files."""
+    """Write the verdicts; those on other figures, of an earlier command, stay in the files."""
     kept = [verdict for verdict in _written(out / "claims.json") if verdict.figure not in names]
     order = [claim.id for claim in (*CLAIMS, *OURS, *questions.CLAIMS)]
     every = sorted((*kept, *judged), key=lambda verdict: order.index(verdict.id))
+    if not every:  # most of our own figures have pictures and no claims
+        return
     write(out / "claims.json", json.dumps([verdict.to_dict() for verdict in every], allow_nan=False).encode() + b"\n")
     write(out / "claims.md", markdown(every).encode())
 
@@ -181,7 +173,7 @@ def _written(path: Path) -> list[Verdict]:
 
 
 def _print(judged: list[Verdict]) -> None:
-    if not judged:  # most of ours have pictures and no claims
+    if not judged:
         return
     shown = Table(title="claims")
     cells = {
