@@ -7,17 +7,21 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from coexplore import load
+from coexplore import Boltzmann, Multiplexer, Recurrent, Run, grid, load
 from coexplore.beyond import control, supervised
+from coexplore.paper.defaults import C
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.tables import table as table_of
+from coexplore.run import by_setting
 
 pytestmark = pytest.mark.packs
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 README = (ROOT / "README.md").read_text()
+OF_BITS = Run(rule=Recurrent(), task=Multiplexer(encoding="binary"))
 
 
 def printed(script, *words):
@@ -63,6 +67,17 @@ print(json.dumps([shown, [[[one.id, one.verdict] for one in found] for found in 
     changes = re.findall(r"^\| (\w[\w.]+) \| (holds|fails|undecided) \| (\w+) \|$", note, re.M)
     assert len(changes) == 9
     assert all(before != now == dict(words["cuda", "paper"])[id] for id, before, now in changes)
+
+
+def test_what_the_paper_leaves_open_has_the_effect_that_the_page_says():
+    page = (ROOT / "docs" / "run.md").read_text().partition("## What the paper leaves open")[2]
+    rewards = {setting: f"{np.mean([result.reward for result in same]):.3f}"
+               for setting, same in by_setting(load(RESULTS / "cuda" / "paper.safetensors")).items()}  # fmt: skip
+    found = [rewards[run] for run in (*grid(Run(), critic=["relu", "tanh"]), *grid(OF_BITS, coupling=[0, 0.25]))]
+    assert re.findall(r"0\.\d{3}", page.partition("**Adam**")[0]) == [*found[2:], *found[:2]]
+    for rule in (Boltzmann(), Recurrent()):
+        by_c = [rewards[run] for run in grid(OF_BITS, coupling=C, layers=[(rule,)])]
+        assert by_c[0] == max(by_c)
 
 
 @pytest.mark.parametrize("home", [supervised, control])
