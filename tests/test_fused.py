@@ -139,21 +139,16 @@ def test_cuda_begins_where_every_engine_begins(rule, initial_weights):
 
 SCHEDULES = (0.0, 0.1, 0.7, {"start": 0.9, "stop": 0.2})
 OF_CHAINS = {"coupling": SCHEDULES, "steps": (1, 2, 7), "chain_signals": ("signed",), "recurrent_rate": (0.3, 2.0)}
-CENTRED = {"centring": ("none", "activity", "reward"), "centring_strength": SCHEDULES}
+CENTRED = {"centring": ("none", "activity", "reward")}
 RULES = {
     "reinforce": CENTRED,
-    "boltzmann": {
-        **OF_CHAINS,
-        "sampler": ("lazy",),
-        "centring": ("none", "half", "drive", "predicted", "predicted"),
-        "centring_strength": SCHEDULES,
-        "pair_strength": SCHEDULES,
-        "centring_rate": (0.3,),
-    },
+    "boltzmann": {**OF_CHAINS, "sampler": ("lazy",), "centring": ("none", "half", "drive", "predicted", "predicted")},
     "recurrent": {**OF_CHAINS, **CENTRED, "trace_decay": (0.0, 0.9, 1.0)},
     "ste": {"centring": ("activity",)},
     "unbiased-weight-max": {"centring": ("activity",), "expected": (True,)},
 }
+CENTRE = {"centring_strength": SCHEDULES, "pair_strength": SCHEDULES}  # where a rule's centring is one of these
+OF_CENTRINGS = {"half": CENTRE, "drive": CENTRE, "predicted": {**CENTRE, "centring_rate": (0.3,)}}
 TASK = {"bits": (1, 2, 3, 5), "encoding": ("binary",), "rewards": ("binary",)}
 OTHERS = {
     "learning_rate": (0.01, {"start": 0.02, "stop": 0.001}, [0.01, 0.002, 0.03]),
@@ -172,12 +167,16 @@ def descriptions(count=500):
         return {name: rng.choice(values) for name, values in fields.items() if rng.random() < 0.4}
 
     for _ in range(count):
-        rule = rng.choice(sorted(RULES))
+        name = rng.choice(sorted(RULES))
+        rule = {"name": name, **some(RULES[name])}
+        rule |= some(OF_CENTRINGS.get(rule.get("centring"), {}))
+        if name in ("reinforce", "recurrent") and rule.get("centring", "both") in ("activity", "both"):
+            rule |= some({"centring_strength": SCHEDULES})
         others = some(OTHERS)
         if others.get("critic", {}) is None:
             others.pop("learning_rate", None)  # one of them has a rate for the critic
         yield {
-            "rule": {"name": rule, **some(RULES[rule])},
+            "rule": rule,
             "task": {"name": "multiplexer", **some(TASK)},
             "hidden": [rng.choice(UNITS)],
             "episodes": 16 * rng.randint(1, 10_000),
