@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from coexplore.results.frames import frame as frame
     from coexplore.results.listing import Results as Results
     from coexplore.results.plots import plot as plot
+    from coexplore.rules import HNCA as HNCA
     from coexplore.rules import Backprop as Backprop
     from coexplore.rules import Boltzmann as Boltzmann
     from coexplore.rules import Feedback as Feedback
@@ -59,6 +60,7 @@ _HOMES = {
     "Dataset": "tasks.dataset",
     "Digits": "tasks.supervised",
     "Feedback": "rules",
+    "HNCA": "rules",
     "Linear": "settings",
     "MapProp": "rules",
     "Moment": "study",

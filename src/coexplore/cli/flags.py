@@ -45,20 +45,20 @@ def _words(spec: Spec | TaskName | Layers) -> Iterable[str]:
     if isinstance(spec, TaskName):
         return registry.known()
     if isinstance(spec, Layers):
-        return rules.known()
+        return rules.names()
     if isinstance(spec, Switch):
         return "yes", "no"
     return spec.options if isinstance(spec, Choice) else ()
 
 
-def defaults(kinds: Sequence[type[Rule]], tasks: Sequence[AnyTask], preset: str | None) -> dict[str, str]:
+def defaults(kinds: Sequence[Rule], tasks: Sequence[AnyTask], preset: str | None) -> dict[str, str]:
     """By the name of a setting; where rules or tasks differ in it, that of each."""
     starts: dict[Where, dict[str, str]] = {}
     for rule in kinds:
         for task in [None] if preset or not tasks else tasks:
             with contextlib.suppress(FieldError):  # a rule that cannot be trained on this task, or lacks the preset
                 run = base(rule, preset, task)
-                starts[rule.name, TaskName().show(run.task)] = flat(run)
+                starts[rules.alias_of(rule) or rule.name, TaskName().show(run.task)] = flat(run)
     names = dict.fromkeys(name for values in starts.values() for name in values)
     told = {name: _told({at: own[name] for at, own in starts.items() if name in own}) for name in names}
     return {"layers": "RULE in all"} | told

@@ -19,7 +19,7 @@ def list_command(words: list[str]) -> int:
     list_parser().read(words)
     every: dict[str, Figure | Tuning] = {**FIGURES, **TUNINGS}
     things: dict[str, Iterable[str]] = {
-        "rules": rules.known(),
+        "rules": rules.names(),
         "tasks": [*registry.known(), ENVIRONMENT],
         "engines": engines.NAMES,
         "figures": [name for name, figure in every.items() if not figure.question],
@@ -49,6 +49,6 @@ def _title(heading: str, name: str) -> str:
     try:
         if heading == "tasks":
             return Control.title if name == ENVIRONMENT else registry.named(name).title
-        return rules.find(name).title
+        return rules.ALIASES[name].title if name in rules.ALIASES else rules.find(name).title
     except FieldError as error:  # a plug-in that cannot be loaded
         return str(error)

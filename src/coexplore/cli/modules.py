@@ -23,7 +23,7 @@ def import_selected(select: str) -> None:
         name, _, value = term.partition("=")
         if name == "rule":
             for each in value.split("+"):
-                rules.find(each)
+                rules.usual(each)
         elif name == "task" and ":" in value:
             TaskName().parse("select", value)
 

@@ -16,7 +16,7 @@ from coexplore.cli.tables import console, described, result_table
 from coexplore.rules import Rule
 from coexplore.run import Run, base, grid
 from coexplore.run.kinds import Layers, TaskName
-from coexplore.run.names import Names, settings
+from coexplore.run.names import Names, settings, settings_of
 from coexplore.run.needs import check_fits
 from coexplore.run.seeded import Runs, Seeded, counted
 from coexplore.settings import refusal
@@ -34,7 +34,7 @@ ABOUT = {
     "tune": f"Choose the best of a grid on some seeds, judge it on others. {FLAGS}",
 }
 Flags = Callable[[Parser], None]
-Kinds = tuple[type[Rule], ...]  # the rules of one network: one for all layers, or one for each
+Kinds = tuple[Rule, ...]  # the rules of one network, before flags change them: one for all layers, or one for each
 
 
 def train_command(words: list[str]) -> int:
@@ -67,18 +67,18 @@ def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dic
     first = vars(made(settings((), ()), first=True).parse_known_args(words)[0])
     if first["help"] and not (first["rule"] or first["layers"]):
         first["rule"] = [EXAMPLE]
-    kinds: list[Kinds] = [tuple(map(type, Layers().parse("layers", text))) for text in first["layers"] or ()]
-    kinds = kinds or [(rules.find(name),) for name in dict.fromkeys(first["rule"])]
+    kinds: list[Kinds] = [Layers().parse("layers", text) for text in first["layers"] or ()]
+    kinds = kinds or [(rules.usual(name),) for name in dict.fromkeys(first["rule"])]
     tasks = [TaskName().parse("task", text) for text in first["task"] or ()]
     if first["preset"]:
         tasks += [base(of_layers[0], first["preset"]).task for of_layers in kinds]
-    every = sorted({rule for of_layers in kinds for rule in of_layers}, key=lambda rule: rule.name)
-    specs = settings(every, list(map(type, tasks)) or (Multiplexer,))
+    every = sorted(itertools.chain.from_iterable(kinds), key=lambda rule: rule.name)
+    specs = settings(map(type, every), list(map(type, tasks)) or (Multiplexer,))
     usual = defaults(every, tasks, first["preset"]) if first["help"] else {}
     options = _checked(made(specs, every, usual).read(words), specs)
     if bool(options["rule"]) == bool(options["layers"]):
         raise refusal(
-            "rule", " ".join(options["rule"]), f"one of {', '.join(rules.known())} after `{command}`, or --layers"
+            "rule", " ".join(options["rule"]), f"one of {', '.join(rules.names())} after `{command}`, or --layers"
         )
     return {**options, "kinds": kinds}
 
@@ -92,18 +92,18 @@ def parser(
     command: str,
     flags: Flags,
     specs: Names,
-    names: Sequence[type[Rule]] = (),
+    of: Sequence[Rule] = (),
     usual: Mapping[str, str] = {},
     first: bool = False,
 ) -> Parser:
     """The first time round, flags that only some rule or task has are not known yet."""
-    named = [rule.name for rule in names]
+    named = list(dict.fromkeys(rules.alias_of(rule) or rule.name for rule in of))
     made = Parser(" ".join([command, *named]), ABOUT[command].format(" and ".join(named)), add_help=not first)
     made.usage = f"coexplore {command} RULE … [--FLAG VALUE …] …"
     if first:
         made.add_argument("-h", "--help", action="store_true")
-    about = f"rules to train: {', '.join(rules.known())}, or MODULE:NAME of your own"
-    made.add_argument("rule", nargs="*", default=[], offer=rules.known(), help=about)
+    about = f"rules to train: {', '.join(rules.names())}, or MODULE:NAME of your own"
+    made.add_argument("rule", nargs="*", default=[], offer=rules.names(), help=about)
     add_settings(made, specs, usual)
     flags(made)
     made.training()
@@ -134,10 +134,24 @@ def described_runs(options: dict[str, Any]) -> Runs:
 
 def _runs(kinds: Kinds, task: AnyTask | None, options: dict[str, Any]) -> list[Run]:
     start = base(kinds[0], options["preset"], task)
-    axes = {name: options[name] for name in settings(kinds, [type(start.task)]) if options[name] is not None}
+    names = settings(map(type, kinds), [type(start.task)])
+    axes = {name: options[name] for name in names if options[name] is not None}
     if "layers" in axes:
-        axes["layers"] = [tuple(kind.usual() for kind in kinds)]
-    return grid(start, **{name: values for name, values in axes.items() if name != "task"})
+        axes["layers"] = [kinds]
+    return as_named(kinds, grid(start, **{name: values for name, values in axes.items() if name != "task"}))
+
+
+def as_named(kinds: Kinds, runs: list[Run]) -> list[Run]:
+    """The runs; refuses one in which a flag contradicts the alias that names a rule."""
+    for run in runs:
+        for k, rule in enumerate(run.rules):
+            alias = rules.alias_of(kinds[k % len(kinds)])
+            if alias and rules.alias_of(rule) != alias:
+                ((name, value),) = rules.ALIASES[alias].settings.items()
+                spec = settings_of(run)[name]
+                wanted = f"{spec.show(value)}, which {alias} means, or {rule.name} instead of {alias}"
+                raise refusal(name, spec.show(getattr(rule, name)), wanted)
+    return runs
 
 
 def _write(done: Study, out: Path | None, as_json: bool) -> None:

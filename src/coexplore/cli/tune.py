@@ -97,7 +97,7 @@ def _candidates(run: Run, options: dict[str, Any]) -> list[Run]:
             axes[name] = _values(run, name, text, options)
     if not axes:
         raise refusal("grid", "", f"at least one that {run.rules[0].name} has, as --grid learning-rate=0.001,0.002")
-    return grid(run, **axes)
+    return train.as_named(run.rules, grid(run, **axes))
 
 
 def _values(run: Run, name: str, text: str, options: dict[str, Any]) -> list[object]:

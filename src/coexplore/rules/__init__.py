@@ -1,7 +1,7 @@
 """The learning rules, by name: ours, and those that other packages offer under the entry point `coexplore.rules`."""
 
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, NamedTuple
 
 from coexplore.rules.backprop import Backprop
 from coexplore.rules.base import Feedback, Rule
@@ -10,7 +10,7 @@ from coexplore.rules.map_prop import MapProp
 from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
 from coexplore.rules.straight_through import StraightThrough
-from coexplore.rules.weight_max import UnbiasedWeightMax, WeightMax
+from coexplore.rules.weight_max import HNCA, UnbiasedWeightMax, WeightMax
 from coexplore.settings import (
     INSTALL,
     FieldError,
@@ -25,6 +25,7 @@ from coexplore.settings import (
 )
 
 __all__ = [
+    "HNCA",
     "Backprop",
     "Boltzmann",
     "Feedback",
@@ -35,19 +36,58 @@ __all__ = [
     "StraightThrough",
     "UnbiasedWeightMax",
     "WeightMax",
+    "alias_of",
     "find",
     "imported",
     "known",
+    "names",
+    "usual",
 ]
+
+
+class Alias(NamedTuple):
+    """Another name of a rule with some of its settings fixed. Files and digests have the rule's own name."""
+
+    rule: type[Rule]
+    settings: dict[str, Any]
+    title: str
+
 
 OURS = (Reinforce, Boltzmann, Recurrent, StraightThrough, WeightMax, UnbiasedWeightMax, MapProp, Backprop)
 GROUP = "coexplore.rules"  # of entry points
 BUILT_IN: dict[str, type[Rule]] = {rule.name: rule for rule in OURS}
+HNCA_TITLE = "Hindsight Network Credit Assignment: the same as unbiased-weight-max --expected yes"
+ALIASES = {"hnca": Alias(UnbiasedWeightMax, {"expected": True}, HNCA_TITLE)}
+RESERVED = {**BUILT_IN, **{name: alias.rule for name, alias in ALIASES.items()}}  # no rule of a user's may have these
 
 
 def known() -> dict[str, type[Rule] | EntryPoint]:
     """Every rule that a name may mean; a plug-in is not imported before it is asked for."""
     return {**offered(GROUP), **BUILT_IN}
+
+
+def names() -> list[str]:
+    """Every name that a person may give a rule: those of the rules, then the aliases."""
+    return list(dict.fromkeys([*known(), *ALIASES]))
+
+
+def usual(name: str) -> Rule:
+    """The rule that a person names, with its default settings; those of an alias are the alias's.
+
+    Raises:
+        FieldError: if there is none, or if it cannot be used.
+    """
+    if alias := ALIASES.get(name):
+        return alias.rule(**alias.settings)
+    return find(name).usual()
+
+
+def alias_of(rule: Rule) -> str | None:
+    """The alias that stands for this rule with its settings."""
+    for name, alias in ALIASES.items():
+        if type(rule) is alias.rule and all(getattr(rule, key) == value for key, value in alias.settings.items()):
+            return name
+    return None
 
 
 def imported(name: str) -> type[Rule]:
@@ -78,11 +118,13 @@ def find(name: str) -> type[Rule]:
         if found is None:
             raise refusal("rule", name, f"a rule that {module} has")
         return _usable(name, found)
+    if alias := ALIASES.get(name):  # as the name of a class, which has no settings
+        raise refusal("rule", name, f"{alias.rule.name!r} with {alias.settings}")
     if name not in BUILT_IN and name in offered(GROUP):
         return _offered(name)
     if rule := BUILT_IN.get(name) or latest(Rule, name):
         return rule
-    raise refusal("rule", name, f"one of {', '.join(known())}, or MODULE:NAME of your own", known())
+    raise refusal("rule", name, f"one of {', '.join(names())}, or MODULE:NAME of your own", names())
 
 
 def _offered(name: str) -> type[Rule]:

@@ -68,6 +68,15 @@ class UnbiasedWeightMax(Rule):
         return outer(x, R * (h - p))
 
 
+def HNCA(centring: str = "both") -> UnbiasedWeightMax:
+    """Hindsight Network Credit Assignment (Young, 2020): `UnbiasedWeightMax(expected=True)`.
+
+    It prints, and is kept in files, as `UnbiasedWeightMax`. `centring` is that of `UnbiasedWeightMax`: "both" for the
+    signal R − V, "activity" for R.
+    """
+    return UnbiasedWeightMax(expected=True, centring=centring)
+
+
 def log_gain(above: Above, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
     """log P₁ − log P₀ for every unit: what was drawn above, had this one unit fired or not."""
     return (2 * h - 1) * (above(h)[:, None] - above.flipped(h))

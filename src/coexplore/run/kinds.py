@@ -47,7 +47,7 @@ class Layers:
         return value if isinstance(value, tuple) else self.parse(name, str(value))
 
     def parse(self, name: str, text: str) -> tuple[Rule, ...]:
-        return tuple(rules.find(each).usual() for each in text.split(","))
+        return tuple(map(rules.usual, text.split(",")))
 
     def show(self, value: object) -> str:
         return ",".join(rule.name for rule in value) if isinstance(value, tuple) else str(value)

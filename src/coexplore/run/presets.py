@@ -166,10 +166,10 @@ PRESETS: dict[str, dict[str, Run]] = {
 }
 
 
-def base(rule: type[Rule], preset: str | None = None, task: AnyTask | None = None) -> Run:
+def base(rule: Rule, preset: str | None = None, task: AnyTask | None = None) -> Run:
     """What flags change: the paper's common setting with this rule on this task, or one of the rule's presets."""
     if preset is None:
-        return Run(rule=rule.usual(), task=task or Multiplexer())
+        return Run(rule=rule, task=task or Multiplexer())
     if task is not None:
         raise refusal("preset", preset, "either --preset, which has a task, or --task")
     presets = PRESETS.get(rule.name, {})

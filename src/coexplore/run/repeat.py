@@ -36,7 +36,7 @@ def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> st
         LookupError: where no flags can say it. It is not cached: they may once what the run names is imported.
     """
     presets = (None, *PRESETS.get(rule.name, {}))
-    changes = {preset: _changes(base(rule, preset), run, source) for preset in presets}
+    changes = {preset: _changes(base(rule.usual(), preset), run, source) for preset in presets}
     possible = {preset: changed for preset, changed in changes.items() if changed is not None}
     if not possible:
         raise LookupError(run.digest)

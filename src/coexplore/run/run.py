@@ -279,7 +279,7 @@ def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule 
         if not isinstance(each, Rule):
             raise refusal("rule", each, "a rule such as Boltzmann()")
         check_named("rule", each)
-        if type(each) is not (ours := rules.BUILT_IN.get(each.name, type(each))):
+        if type(each) is not (ours := rules.RESERVED.get(each.name, type(each))):
             raise refusal("name", each.name, f"one to {type(each).__name__} that is not {ours.__name__}'s")
     if len(layers) != len(hidden):
         units, names = "-".join(map(str, hidden)), ",".join(each.name for each in layers)

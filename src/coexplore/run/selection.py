@@ -39,8 +39,11 @@ def _rule_names(value: str) -> str:
 def _fits(setting: Run, values: dict[str, str], wanted: dict[str, set[str]]) -> bool:
     """In everything that runs which differ only in their seed share."""
     names = settings_of(setting)
+    by_alias = "+".join(dict.fromkeys(rules.alias_of(rule) or rule.name for rule in setting.rules))
 
     def same(name: str, value: str) -> bool:
+        if name == "rule":
+            return value in (values["rule"], by_alias)
         try:
             return names[name].show(names[name].parse(name, value)) == values[name]  # 0.250 is 0.25
         except (KeyError, FieldError):
