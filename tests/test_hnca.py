@@ -1,5 +1,9 @@
 """`hnca` names the expected form of unbiased Weight Max, which is its author's formula."""
 
+import itertools
+
+import exact
+import jax
 import numpy as np
 import pytest
 
@@ -7,10 +11,111 @@ from coexplore import HNCA, Boltzmann, Reinforce, Result, Rule, Run, UnbiasedWei
 from coexplore.cli import train as cli
 from coexplore.cli import tune
 from coexplore.cli.modules import import_selected
+from coexplore.network import Network, Params
+from coexplore.rules.laws import Activity, Softmax
 from coexplore.run import command, select
 from coexplore.settings import FieldError
 
 EXPECTED = UnbiasedWeightMax(expected=True)
+TIGHT = 1e-12
+
+# The same formula ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def float64():
+    with jax.enable_x64(True):
+        yield
+
+
+def drawn(seed, sizes, episodes):
+    """A network of independent binary units in NumPy: its parameters, its inputs, and what every layer drew."""
+    rng = np.random.default_rng(seed)
+    layers = tuple(exact.plain(exact.affine(rng, D, N)) for D, N in itertools.pairwise(sizes))
+    values = [rng.normal(size=(episodes, sizes[0]))]
+    for layer in layers:
+        p = exact.sigmoid(values[-1] @ layer.W + layer.b)
+        values.append((rng.random(p.shape) < p).astype(float))
+    return layers, values, rng.normal(size=episodes)
+
+
+def by_its_author(layers, values, R):
+    """HNCA (Young, 2020, 2022): for a unit Φ with the policy π, whose children in the network drew c,
+
+        Σ_φ  R  Pr(c | Φ = φ) / (Σ_φ' π(φ') Pr(c | Φ = φ'))  ∂π(φ)/∂θ,
+
+    and R ∂ log π(a)/∂θ for an output. For each episode, the credit of each layer's drives.
+    """
+    credits = []
+    for k, layer in enumerate(layers):
+        p, h = exact.sigmoid(values[k] @ layer.W + layer.b), values[k + 1]
+        if k + 1 == len(layers):
+            credits.append(R[:, None] * (h - p))
+            continue
+        children, c = layers[k + 1], values[k + 2]
+        credit = np.zeros_like(h)
+        for i in range(h.shape[1]):
+            policy = {0: 1 - p[:, i], 1: p[:, i]}
+            slope = {0: -p[:, i] * (1 - p[:, i]), 1: p[:, i] * (1 - p[:, i])}
+            likelihood = {}
+            for phi in policy:
+                instead = h.copy()
+                instead[:, i] = phi
+                q = exact.sigmoid(instead @ children.W + children.b)
+                likelihood[phi] = np.prod(np.where(c == 1, q, 1 - q), axis=1)
+            marginal = sum(policy[phi] * likelihood[phi] for phi in policy)
+            credit[:, i] = sum(R * likelihood[phi] / marginal * slope[phi] for phi in policy)
+        credits.append(credit)
+    return credits
+
+
+@jax.jit
+def of_each_episode(layers, x, Hs, delta):
+    def one(x, Hs, delta):
+        return exact.learned(EXPECTED, layers, x[None], tuple(H[:, None] for H in Hs), delta[None])
+
+    return jax.vmap(one, (0, 1, 0))(x, Hs, delta)
+
+
+def gap(credit, x, expected):
+    """The largest difference in any weight and bias of a layer in any episode."""
+    W = x[:, :, None] * expected[:, None, :]
+    return max(np.abs(credit.W - W).max(), np.abs(credit.b - expected).max())
+
+
+def test_the_expected_form_is_hnca_in_every_layer_episode_by_episode(float64):
+    for seed in range(20):
+        layers, values, R = drawn(seed, (3, 5, 4, 2), 250)
+        found = of_each_episode(layers, values[0], tuple(h[None] for h in values[1:]), R)
+        for layer, x, expected in zip(found, values, by_its_author(layers, values, R), strict=False):
+            assert gap(layer, x, expected) < TIGHT
+
+
+def test_where_the_reward_is_a_known_function_the_last_hidden_layer_has_local_expectation_gradients(float64):
+    """Titsias and Lázaro-Gredilla (2015): Σ_φ ∂π(φ)/∂θ R(H with H_i = φ), the other units as they were drawn."""
+    layers, values, _ = drawn(0, (3, 5, 2), 250)
+    x, h, label = values[0], values[1], np.random.default_rng(1).integers(0, 3, 250)
+    net, bits = Network((EXPECTED,), Softmax(), None), np.eye(3)[label, 1:]
+
+    def reward(h):
+        d = h @ layers[1].W + layers[1].b
+        return (bits * d).sum(axis=1) - np.log(1 + np.exp(d).sum(axis=1))
+
+    @jax.jit
+    def found(x, h, bits):
+        def one(x, *values):
+            activities = tuple(Activity(value[None], value[None, None]) for value in values)
+            return exact.learn(net, Params(layers, None), x[None], activities, np.zeros(1), True).layers[0]
+
+        return jax.vmap(one)(x, h, bits)
+
+    p, expected = exact.sigmoid(x @ layers[0].W + layers[0].b), np.zeros_like(h)
+    for i in range(h.shape[1]):
+        off, on = (np.where(np.arange(h.shape[1]) == i, phi, h) for phi in (0.0, 1.0))
+        slope = p[:, i] * (1 - p[:, i])
+        expected[:, i] = slope * reward(on) - slope * reward(off)
+    assert gap(found(x, h, bits), x, expected) < TIGHT
+
 
 # The same runs ------------------------------------------------------------------------------------------------------
 
