@@ -22,6 +22,19 @@ def test_every_rule_has_a_page_with_an_example(name):
     assert len(re.findall(r"```python\n(.*?)```", page, re.S)) == 1
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_rule_says_whose_idea_it_is(name):
+    """On its page, at its code, and on the page on all of them."""
+    page, origins = (ROOT / "docs" / place for place in (f"rules/{name}.md", "origins.md"))
+    references = page.read_text().partition("**References.**")[2]
+    assert re.search(r"\(\d{4}\), .*\.\./origins\.md#", references, re.S)
+    stated = sys.modules[BUILT_IN[name].__module__].__doc__.strip().splitlines()[-1]
+    assert re.match("Sources?: ", stated)
+    for year in re.findall(r"\d{4}", stated):
+        assert f"({year}).**" in origins.read_text()
+    assert f"(rules/{name}.md)" in origins.read_text()
+
+
 def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S)
 

@@ -91,30 +91,33 @@ def test_the_expected_form_is_hnca_in_every_layer_episode_by_episode(float64):
             assert gap(layer, x, expected) < TIGHT
 
 
-def test_where_the_reward_is_a_known_function_the_last_hidden_layer_has_local_expectation_gradients(float64):
+def test_of_a_known_reward_the_last_hidden_layer_has_local_expectation_gradients_and_others_hnca(float64):
     """Titsias and Lázaro-Gredilla (2015): Σ_φ ∂π(φ)/∂θ R(H with H_i = φ), the other units as they were drawn."""
-    layers, values, _ = drawn(0, (3, 5, 2), 250)
-    x, h, label = values[0], values[1], np.random.default_rng(1).integers(0, 3, 250)
-    net, bits = Network((EXPECTED,), Softmax(), None), np.eye(3)[label, 1:]
+    layers, values, delta = drawn(0, (3, 4, 5, 2), 250)
+    below, h, label = values[1], values[2], np.random.default_rng(1).integers(0, 3, 250)
+    net, bits = Network((EXPECTED, EXPECTED), Softmax(), None), np.eye(3)[label, 1:]
 
     def reward(h):
-        d = h @ layers[1].W + layers[1].b
+        d = h @ layers[2].W + layers[2].b
         return (bits * d).sum(axis=1) - np.log(1 + np.exp(d).sum(axis=1))
 
     @jax.jit
-    def found(x, h, bits):
+    def found(x, below, h, bits, delta):
         def one(x, *values):
+            *values, delta = values
             activities = tuple(Activity(value[None], value[None, None]) for value in values)
-            return exact.learn(net, Params(layers, None), x[None], activities, np.zeros(1), True).layers[0]
+            return exact.learn(net, Params(layers, None), x[None], activities, delta[None], True).layers
 
-        return jax.vmap(one)(x, h, bits)
+        return jax.vmap(one)(x, below, h, bits, delta)
 
-    p, expected = exact.sigmoid(x @ layers[0].W + layers[0].b), np.zeros_like(h)
+    p, expected = exact.sigmoid(below @ layers[1].W + layers[1].b), np.zeros_like(h)
     for i in range(h.shape[1]):
         off, on = (np.where(np.arange(h.shape[1]) == i, phi, h) for phi in (0.0, 1.0))
         slope = p[:, i] * (1 - p[:, i])
         expected[:, i] = slope * reward(on) - slope * reward(off)
-    assert gap(found(x, h, bits), x, expected) < TIGHT
+    first, last, _ = found(values[0], below, h, bits, delta)
+    assert gap(last, below, expected) < TIGHT
+    assert gap(first, values[0], by_its_author(layers, values, delta)[0]) < TIGHT
 
 
 # The same runs ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@
 
 Where the reward itself is a known function of H, its slope stands for δ g. The layer underneath sees through this one.
 Not local: g needs the weights above.
+
+Source: Rumelhart, Hinton and Williams (1986).
 """
 
 from typing import ClassVar

@@ -16,6 +16,8 @@ the rate. `depression` adds the half of R-STDP that all of this leaves out (depr
 W_rec stays symmetric because its update is. Exact for H from the Boltzmann law
 Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling approaches as T grows;
 synchronous sampling, the paper's, approaches another law.
+
+Source: Chung (2022), section 2.2; the law: Ackley, Hinton and Sejnowski (1985).
 """
 
 import dataclasses

@@ -23,6 +23,8 @@ and at κ = 1 the bias is the product of two errors: of V, and of E. E Eᵀ is n
 leaves (E[R | x] − V) Cov(H_i, H_j | x), so that a δ above 0 makes units that listen to each other listen more; Q takes
 the mean of that away. (H − E)(H − E)ᵀ is a third rule, which would lose a part of the gradient. m takes away only the
 error of V that all states share. Where units hear s = 2H − 1, s and 2E − 1 stand for H and E in the pairs.
+
+Sources: `usual` has the form of Legenstein and others (2010); the bias as a sum, Frémaux and others (2010).
 """
 
 import dataclasses

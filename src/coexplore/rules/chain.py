@@ -8,6 +8,8 @@ Where `signals` are signed the units hear 2H₍ₜ₋₁₎ − 1 of each other.
 Synchronous: all units at once. Lazy: the same, but in each step a unit is drawn anew with probability ½ only and
 otherwise stays as it is, so that units which follow each other cannot take turns for ever. One-by-one: a step is N
 single draws, each of a unit chosen at random while the others stand still (Gibbs sampling, eq:exp3).
+
+Source: Chung (2022); `lazy` is this project's.
 """
 
 from typing import ClassVar

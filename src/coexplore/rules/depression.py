@@ -9,6 +9,8 @@
 
 So the first two are constant centres, under H and under x. A common factor is nothing to Adam. "Without pre" is 1 − x
 whatever x is: on inputs of −1/+1, 2 times the bits less 1, this is 1 + 2η on the bits, and as printed it is 1 already.
+
+Sources of R-STDP: Izhikevich (2007), Florian (2007).
 """
 
 import jax.numpy as jnp

@@ -9,6 +9,8 @@ R stands for δ in the layer's update, W_rec's too. The mean over the units is R
 cancels: it would be no other rule. E[R | H] = 2 H·∇Q(H), where Q(H) = E[R⁽ˡ⁺¹⁾ | H], counts a product of k units' bits
 k times: right to first order in the weights above (and path alone: `last` leaves out what a coupled layer's earlier
 draws did), biased beyond. It does not vanish in the mean, whatever V is.
+
+Source of the unit's reward: Chung (2022, AAAI), Weight Maximization.
 """
 
 from typing import Any

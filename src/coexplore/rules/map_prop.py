@@ -6,6 +6,8 @@
 
 Where the right answer is clamped instead of an action, the values move towards it and δ is 1.
 σ is softplus' derivative. The network does the moving (`network.relax`); everything else is this layer's own.
+
+Source: Chung (2021).
 """
 
 from typing import ClassVar

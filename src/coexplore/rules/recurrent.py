@@ -12,6 +12,8 @@ gets no credit, as in the box: W and b are learned with that bias. κ = 1 unless
 Where the units hear 2H − 1 of each other (`chain_signals`) that stands for H₍ₜ₋₁₎ in ΔW_rec. Adam cancels any factor of
 ΔW_rec, c too: c only scales the recurrence, `recurrent_rate` the rate. `depression` adds the half of
 R-STDP that is left out: H₍ₜ₎ − η (1 − H₍ₜ₎) for H₍ₜ₎ in e₍ₜ₎, or so for x and H₍ₜ₋₁₎, or G − η Gᵀ for G = ΔW_rec.
+
+Source: Chung (2022), section 2.3; each step: Williams (1992).
 """
 
 from typing import Any, ClassVar

@@ -11,6 +11,8 @@
     predicted  R − V    1      E = σ(Uᵀx + u), which the layer learns (centring.py), in the place of p
 
 `centring_strength` is κ where the activity is centred.
+
+Source: Williams (1992); without the baseline and for rewards of 0 and 1, Barto and Anandan (1985) with no penalty.
 """
 
 from typing import Any, ClassVar

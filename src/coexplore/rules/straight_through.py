@@ -5,6 +5,8 @@
     W ← W + α δ x (g p (1 − p))ᵀ,  b likewise       the message down is W (g p (1 − p))
 
 With `slope = identity` the factor p (1 − p) is left out. Not local: g needs the weights above.
+
+Source: Bengio, Léonard and Courville (2013).
 """
 
 from typing import ClassVar

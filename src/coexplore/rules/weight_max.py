@@ -10,6 +10,8 @@
        … of a known R(H)  R_i = H_i (R(H) − R(H, H_i = 0)),  expected p (1 − p) (R(H, H_i = 1) − R(H, H_i = 0))
 
 The unbiased forms are exact at any depth and width; the plain one is their first order and is biased.
+
+Sources: Chung (2022, AAAI); expected: HNCA, Young (2020, 2022); of a known R(H): Titsias and Lázaro-Gredilla (2015).
 """
 
 from typing import ClassVar
