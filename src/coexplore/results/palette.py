@@ -9,8 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coexplore.rules import BUILT_IN
-
 
 class Look(NamedTuple):
     colour: str
@@ -30,11 +28,14 @@ RULES = {
     "weight-max": Look("#000000", "#F0F0F0", "-.", "X", "|||"),
     "backprop": Look("#8C8C8C", "#A8A8A8", ":", "*", "+++"),
 }
-SPARE = [  # for rules of somebody's own, and for whatever else must be told apart
-    Look("#8C510A", "#C98B45", "-", "<", "\\\\"),
-    Look("#6A3D9A", "#A98BD0", "--", ">", "//"),
-    *RULES.values(),
-]
+OWN = (  # colours of users' rules, on a light page and on a dark one: none of them is a colour above
+    ("#8C510A", "#C98B45"),
+    ("#6A3D9A", "#A98BD0"),
+    ("#999933", "#C9C95A"),
+    ("#882255", "#C4507F"),
+    ("#117733", "#4E9A51"),
+    ("#332288", "#7A74E8"),
+)
 DASHES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 HATCHES = tuple(look.hatch for look in RULES.values())
 SHADES, ON_DARK = 0.65, 0.5  # how far the ends of many shades lie from the colour itself, on a light page and a dark
@@ -63,14 +64,26 @@ def legend(label: str, rule: str) -> str:
     return SHORT.get(rule, rule) + label.removeprefix(rule) if label.startswith(f"{rule}, ") else label
 
 
+def _spare(k: int) -> Look:
+    """The k-th look of users' rules. Those of one colour differ in dash and marker; its first four have four dashes."""
+    of_colour, again = k % len(OWN), k // len(OWN)
+    shift = of_colour + 13 * again  # 13 has no divisor in common with the 36 pairs of a dash and a marker
+    hatch = HATCHES[(1 + shift) % len(HATCHES)]
+    return Look(*OWN[of_colour], DASHES[shift % len(DASHES)], MARKERS[(8 + shift) % len(MARKERS)], hatch)
+
+
+SPARE = [_spare(k) for k in range(len(OWN) * len(DASHES) * len(MARKERS))]  # 216
+
+
 def looks(rules: Sequence[str]) -> list[Look]:
-    """A look for each line of a picture, by its rule. Lines of one rule are shades of its colour, from light to dark,
-    and differ in dash and marker: the order can be seen without names and in grey."""
-    strangers = list(dict.fromkeys(rule for rule in rules if rule not in BUILT_IN))
+    """A look for each line of a picture, by its rule. Our rules have looks of their own, users' rules those of SPARE in
+    the order of their names. Lines of one rule are shades of its colour, from light to dark, and differ in dash and
+    marker: the order can be seen without names and in grey."""
+    own = sorted({rule for rule in rules if rule not in RULES})
     seen: collections.Counter[str] = collections.Counter()
     chosen = []
     for rule in rules:
-        look = RULES[rule] if rule in RULES else SPARE[strangers.index(rule) % len(SPARE)]
+        look = RULES[rule] if rule in RULES else SPARE[own.index(rule) % len(SPARE)]
         chosen.append(_variant(look, seen[rule], rules.count(rule)))
         seen[rule] += 1
     return chosen
@@ -79,8 +92,8 @@ def looks(rules: Sequence[str]) -> list[Look]:
 def _variant(look: Look, i: int, count: int) -> Look:
     """The i-th of so many lines of one rule."""
     dash = DASHES[(DASHES.index(look.dash) + i) % len(DASHES)]
-    marker = MARKERS[(MARKERS.index(look.marker) + i) % len(MARKERS)] if look.marker in MARKERS else look.marker
-    hatch = HATCHES[(HATCHES.index(look.hatch) + i) % len(HATCHES)] if look.hatch in HATCHES else look.hatch
+    marker = MARKERS[(MARKERS.index(look.marker) + i) % len(MARKERS)]
+    hatch = HATCHES[(HATCHES.index(look.hatch) + i) % len(HATCHES)]
     light, dark = shade(look.colour, i, count), shade(look.dark, count - 1 - i, count, ON_DARK)
     return Look(light, dark, dash, marker, hatch)
 

@@ -4,7 +4,7 @@
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const DASHES = { "-": "solid", "--": "dashed", "-.": [10, 3, 2, 3], ":": "dotted" };
 const SYMBOLS = {
-  o: "circle", s: "rect", "^": "triangle", D: "diamond", v: "emptyTriangle", P: "emptyCircle", X: "emptyRect", "*": "emptyDiamond", "<": "pin", ">": "arrow",
+  o: "circle", s: "rect", "^": "triangle", D: "diamond", v: "emptyTriangle", P: "emptyCircle", X: "emptyRect", "*": "emptyDiamond", "<": "pin",
 };
 
 function mixed(a, b, share) {
@@ -22,18 +22,29 @@ function shade(colour, i, count) {
   return mixed(one_sided ? "#808080" : colour, at > 0 ? "#000000" : "#FFFFFF", Math.abs(at));
 }
 
-// A look for each line by its rule. Lines of one rule are shades of its colour, the later the further from the page's own,
-// and differ in dash and marker.
+// A look for each line by its rule: of several layers, that of the first. Lines of one rule are shades of its colour, the
+// later the further from the page's own, and differ in dash and marker.
 function looks(rules) {
-  const { rules: known, spare } = data.palette;
-  const strangers = [...new Set(rules.filter((rule) => !(rule in known)))];
-  const seen = {};
-  return rules.map((rule) => {
-    const { colour, dark, dash, marker } = known[rule] ?? spare[strangers.indexOf(rule) % spare.length];
-    const [i, count] = [seen[rule] = (seen[rule] ?? -1) + 1, rules.filter((one) => one === rule).length];
+  const first = rules.map((rule) => rule.split("+")[0]);
+  const seen = Object.create(null);
+  return first.map((rule) => {
+    const { colour, dark, dash, marker } = ruleLook(rule);
+    const [i, count] = [seen[rule] = (seen[rule] ?? -1) + 1, first.filter((one) => one === rule).length];
     const shaded = theme.dark ? shade(dark, count - 1 - i, count) : shade(colour, i, count);
     return { colour: shaded, dash: later(DASHES, dash, i), symbol: later(SYMBOLS, marker, i) };
   });
+}
+
+// Users' rules get spare looks in the order of their names, and keep them while the page is open, whatever it shows.
+const ownRules = [];
+function ruleLook(rule) {
+  const { rules, spare } = data.palette;
+  if (Object.hasOwn(rules, rule)) return rules[rule];
+  if (!ownRules.includes(rule)) {
+    const named = data.settings.map((one) => one.rule.split("+")[0]).sort();
+    ownRules.push(...new Set([...named, rule].filter((one) => !Object.hasOwn(rules, one) && !ownRules.includes(one))));
+  }
+  return spare[ownRules.indexOf(rule) % spare.length];
 }
 
 function later(names, first, steps) {
