@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from browser import offline
 
-from coexplore import Boltzmann, Run
+from coexplore import Boltzmann, Result, Run, grid
 from coexplore.cli.report import report_command
+from coexplore.network import Params
+from coexplore.paper.figures import FIGURES
 from coexplore.report import html
 from coexplore.report.data import report
 from coexplore.stats.estimates import difference, level
@@ -165,8 +167,8 @@ def spoiled(data):
 
 def hostile(made):
     """A report in which all that can come from a store is hostile."""
-    mine = {part: spoiled(made[part]) for part in ("about", "settings", "of_rules", "inside")}
-    for one in mine["settings"]:
+    mine = {part: spoiled(made[part]) for part in ("about", "settings", "of_figures", "of_rules", "inside")}
+    for one in mine["settings"] + mine["of_figures"]:
         one["words"] = {name + HOSTILE: value for name, value in one["words"].items()}
     for one in mine["inside"]:
         one |= {part: {name + HOSTILE: x for name, x in one[part].items()} for part in ("firing", "norms", "W_rec")}
@@ -286,6 +288,52 @@ def test_a_curve_that_is_not_the_runs_is_told_of_and_left_out(store, tmp_path):
     made = report(results, "store", problems)
     assert made["about"]["runs"] == len(whole)
     assert "a curve of 7 points for" in made["about"]["problems"][0]
+
+
+def of_two_kinds(seeds):
+    """Results of figure 2's settings with these seeds; a coupling of the reader's own has the first one alone."""
+    runs = [*(run for one in FIGURES["fig2"].settings() for run in grid(one, seed=seeds))]
+    runs.append(Run(rule=Boltzmann(coupling=0.33), seed=seeds[0]))
+    return [made_up(run, 0.4 if run.seed < 1000 else 0.6) for run in runs]
+
+
+def made_up(run, reward):
+    curve, seen = np.full(1000, reward, np.float32), {"firing.0": np.full((1, 1), 0.5, np.float32)}
+    return Result(run, "cpu", curve, Params((), None), {}, seen)
+
+
+def test_the_readers_runs_are_all_there_and_seeds_are_kept_apart_in_figures_and_claims_alone():
+    made = report(of_two_kinds([0, 1, 2, 1000, 1001, 1002, 1003]), "")
+    assert made["about"]["runs"] == 9 * 7 + 1
+    assert made["about"]["left_out"] == 9 * 3
+    assert [len(one["runs"]) for one in made["settings"]] == [7] * 9 + [1]
+    assert made["settings"][0]["all"][0] == pytest.approx((3 * 0.4 + 4 * 0.6) / 7, abs=1e-6)
+    (figure,) = (one for one in made["figures"] if one["name"] == "fig2")
+    assert figure["seeds"] == [4]
+    rows = [*made["settings"], *made["of_figures"]]
+    drawn = [rows[line["places"][0][1]] for line in figure["lines"]]
+    assert [[run[0] for run in one["runs"]] for one in drawn] == [[1000, 1001, 1002, 1003]] * 9
+    assert {one["mean"][0] for one in drawn} == {0.6}
+    assert {one["seeds"] for one in made["claims"] if one["figure"] == "fig2"} == {4}
+    assert report(of_two_kinds([0, 1]), "")["of_figures"] == []
+
+
+def test_the_page_draws_a_figure_from_its_own_runs(browser, tmp_path):
+    (tmp_path / "page.html").write_text(html.page(report(of_two_kinds([0, 1000, 1001]), "")).html)
+    opened(browser, tmp_path / "page.html", "fig2")
+    assert of(browser, "fig2", "it.csv()").splitlines()[1].split(",")[2:4] == ["0.6", "0"]
+    assert "9 runs" in browser.execute_script("return document.getElementById('figures-note').textContent")
+    opened(browser, tmp_path / "page.html")
+    assert browser.execute_script("return document.querySelector('h1').textContent") == "28 runs of 10 settings"
+
+
+def test_the_command_that_repeats_a_setting_trains_its_seeds_and_no_others():
+    first = Run(rule=Boltzmann(coupling=0.33))
+    results = [made_up(first.with_seed(k), 0.5) for k in (0, 1, 5, 6, 9)]
+    told = report(results, "")["settings"][0]["command"]
+    once = "coexplore train boltzmann --coupling 0.33"
+    assert told.split(" && ") == [f"{once} --seeds {seeds}" for seeds in ("2", "5-6", "9-9")]
+    assert report(results[1:2], "")["settings"][0]["command"] == f"{once} --seeds 1-1"
 
 
 def test_nothing_in_embedded_data_can_end_the_script_it_is_in():

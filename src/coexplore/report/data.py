@@ -29,16 +29,17 @@ STUDENT_STEPS = 400
 
 
 def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), episodes: int | None = None) -> Any:
-    kept = unmixed(results)
-    (whole, unsound), (measured, unread) = _sorted_out(kept), _measured(store)
+    (whole, unsound), (measured, unread) = _sorted_out(results), _measured(store)
     judged, settings = episodes or usual_length(whole), Settings(whole)
     drawn = figures(whole, settings, judged)
     told = [text(line) for line in (*problems, *unsound, *unread)]
-    here = {"store": text(store), "problems": told, "judged": judged, "left_out": len(results) - len(kept)}
+    left_out = len(whole) - len(unmixed(whole))  # of figures and claims
+    here = {"store": text(store), "problems": told, "judged": judged, "left_out": left_out}
     return {
         "about": {**about(whole), **here},
         "claims": claims(verdicts(whole, judged, measured), judged),
         "settings": settings.rows,
+        "of_figures": settings.of_figures,
         "of_rules": list(map(dashed, settings.rules)),
         "axes": settings.axes,
         "figures": drawn,

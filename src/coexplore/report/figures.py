@@ -13,6 +13,8 @@ from coexplore.report.tunings import tunings
 from coexplore.results.palette import legend
 from coexplore.run import Result, Run
 
+Places = dict[Any, tuple[Run, list[Result]]]
+
 
 def figures(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
     """Those of which at least half was trained."""
@@ -61,20 +63,25 @@ def _figure(figure: Figure, evidence: Evidence, settings: Settings, episodes: in
         "seeds": sorted(set(map(len, groups))),
         "missing": missing,
         "command": repeat(figure.name, episodes, own_seeds(max(groups, key=len))),
-        "lines": [_line(figure, label, places, settings) for label, places in lines.items()],
+        "lines": [_line(figure, label, places, evidence, settings) for label, places in lines.items()],
     }
 
 
-def _line(figure: Figure, label: str, places: dict[Any, tuple[Run, list[Result]]], settings: Settings) -> Any:
+def _line(figure: Figure, label: str, places: Places, evidence: Evidence, settings: Settings) -> Any:
     rule = next(iter(places.values()))[0].rules[0].name
-    drawn = [_place(figure, label, x, *best, settings) for x, best in places.items()]
+    drawn = [_place(figure, label, x, *best, evidence, settings) for x, best in places.items()]
     return {"label": legend(label, rule), "rule": rule, "places": drawn}
 
 
-def _place(figure: Figure, label: str, x: Any, best: Run, same: list[Result], settings: Settings) -> list[Any]:
+def _place(
+    figure: Figure, label: str, x: Any, best: Run, same: list[Result], evidence: Evidence, settings: Settings
+) -> list[Any]:
     """Where, which setting, its numbers in each window, what was chosen there, and each seed where they come apart."""
     note = f"c = {best.rules[0].coupling:g}" if len(figure.lines[label][x]) > 1 else ""  # type: ignore[attr-defined]
-    return [x, settings.place[resized(best, trained_for(same[0].setting))], windows(same), note, seeds_apart(same)]
+    setting = resized(best, trained_for(same[0].setting))
+    of_curve = figure.kind in ("curves", "compute")
+    place = settings.place_in_figure(setting, evidence.results(best)) if of_curve else settings.place[setting]
+    return [x, place, windows(same), note, seeds_apart(same)]
 
 
 def _word(field: str) -> str:

@@ -15,6 +15,7 @@ from coexplore.stats.estimates import student, window
 from coexplore.stats.modes import bimodal
 
 DIGITS, FEWER = 4, 2  # of points that are drawn; of large ones
+MOST_STRETCHES = 5  # of seeds without a gap, with a command each
 WINDOWS = {"first": "first", "last": "last", "all": "reward"}  # as the page calls them, and a Result
 
 
@@ -36,6 +37,15 @@ def spelled(seeds: range) -> str:
 def own_seeds(same: Sequence[Result]) -> range:
     first = min(result.seed for result in same)
     return range(first, first + len(same))
+
+
+def stretches(same: Sequence[Result]) -> list[range]:
+    """The seeds, as ranges without gaps."""
+    found: list[range] = []
+    for seed in sorted(result.seed for result in same):
+        start = found.pop().start if found and found[-1].stop == seed else seed
+        found.append(range(start, seed + 1))
+    return found
 
 
 def _band(values: NDArray[np.floating], bounds: Bounds | None) -> dict[str, list[float | None]]:
@@ -64,30 +74,41 @@ def seeds_apart(same: Sequence[Result]) -> dict[str, list[float | None]]:
 
 
 class Settings:
-    """Each setting once, in the order of the results; `place` says where in `rows` it is."""
+    """Each setting once, in the order of the results; `place` says where in `rows` it is. `of_figures` are rows of
+    figures for which some runs of a setting are left out; their places follow those of `rows`."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         groups = by_setting(results)
+        self.of_figures: list[dict[str, Any]] = []
+        self._figures: dict[Run, int] = {}
         self.place = {run: i for i, run in enumerate(groups)}
         self.axes: list[list[float]] = []  # the episodes that points of curves stand for: most curves share them
         self._axis: dict[tuple[float, ...], int] = {}
         described = {run: flat(run) for run in groups}
-        telling = _telling(described.values())
+        self._telling = telling = _telling(described.values())
         self.rules = sorted({name for run in groups for rule in run.rules for name in specs(rule)} & telling)
-        self.rows = [self._row(run, words, telling, groups[run]) for run, words in described.items()]
+        self.rows = [self._row(run, words, groups[run]) for run, words in described.items()]
 
-    def _row(self, run: Run, words: dict[str, str], telling: set[str], same: list[Result]) -> dict[str, Any]:
+    def place_in_figure(self, run: Run, same: Sequence[Result]) -> int:
+        """Where the row of these results of a setting is, which may be fewer than there are."""
+        if len(same) == len(self.rows[self.place[run]]["runs"]):
+            return self.place[run]
+        if run not in self._figures:
+            self._figures[run] = len(self.rows) + len(self.of_figures)
+            self.of_figures.append(self._row(run, flat(run), same))
+        return self._figures[run]
+
+    def _row(self, run: Run, words: dict[str, str], same: Sequence[Result]) -> dict[str, Any]:
         curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
         x, values = thinned(curves, run.length) if curves else (np.zeros(0), np.zeros((1, 0)))
         several, bounds = len(curves) > 1, run.task.reward_range
-        repeat = command(run, same[0].provenance)
         return {
             "id": run.digest[:16],
             "rule": words["rule"],
-            "words": {dashed(name): written(text) for name, text in words.items() if name in telling},
+            "words": {dashed(name): written(text) for name, text in words.items() if name in self._telling},
             "episodes": run.length,
             "unit": run.unit,
-            "command": repeat and f"{repeat} --seeds {spelled(own_seeds(same))}",
+            "command": _repeated(run, same),
             "draws": draws(run),
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),
             "mean": [short(y) for y in values.mean(axis=0)],
@@ -113,6 +134,14 @@ def _telling(described: Iterable[dict[str, str]]) -> set[str]:
         for name, value in words.items():
             seen.setdefault(name, set()).add(value)
     return {name for name, values in seen.items() if len(values) > 1} - {"rule", "seed"}
+
+
+def _repeated(run: Run, same: Sequence[Result]) -> str | None:
+    """The commands that train these seeds of a setting and no others; None where there are none, or too many."""
+    once, seeds = command(run, same[0].provenance), stretches(same)
+    if once is None or len(seeds) > MOST_STRETCHES:
+        return None
+    return " && ".join(f"{once} --seeds {spelled(stretch)}" for stretch in seeds)
 
 
 def _run(result: Result) -> list[Any]:

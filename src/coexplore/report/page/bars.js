@@ -4,7 +4,7 @@
 function numbersAt(place, window, band) {
   const [mean, sd, low, high] = place[2][window];
   if (band === "none" || missing(sd)) return { mean, low: mean, high: mean };
-  const end = (side) => within(mean + side * sd, mean, data.settings[place[1]].possible);
+  const end = (side) => within(mean + side * sd, mean, settingAt(place).possible);
   return band === "sd" ? { mean, low: end(-1), high: end(1) } : { mean, low, high };
 }
 

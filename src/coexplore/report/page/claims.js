@@ -22,7 +22,7 @@ function claims(target) {
   });
   show();
   return el("section", { id: "claims", "aria-labelledby": "claims-title" }, el("h1", { id: "claims-title" }, "What the paper says, and what was found"),
-    el("p", { class: "faint" }, `Judged by runs of ${whole(data.about.judged)} episodes; claims whose runs are not here are left out.`),
+    el("p", { class: "faint" }, `Judged by runs of ${whole(data.about.judged)} episodes; claims whose runs are not here are left out.`), unmixedNote(),
     el("div", { class: "legend", role: "group", "aria-label": "Verdicts shown" }, filters), groups.map(({ element }) => element));
 }
 

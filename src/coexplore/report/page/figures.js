@@ -4,7 +4,7 @@ const OPTIONS = { curves: curvesOption, compute: curvesOption, bars: barsOption,
 
 function figures() {
   const groups = Map.groupBy(data.figures, (figure) => figure.group);
-  return el("section", { id: "figures", "aria-labelledby": "figures-title" }, el("h1", { id: "figures-title" }, "Figures"),
+  return el("section", { id: "figures", "aria-labelledby": "figures-title" }, el("h1", { id: "figures-title" }, "Figures"), unmixedNote(),
     [...groups].map(([name, mine]) => el("nav", { class: "card index", "aria-label": name }, el("h2", {}, name),
       el("ul", {}, mine.map((figure) => el("li", {}, el("a", { href: `#${figure.name}` }, figure.title)))))));
 }
@@ -37,7 +37,7 @@ function figureCard(figure) {
   const dots = figure.lines.some((line) => line.places.some((place) => Object.keys(place[4] ?? {}).length));
   return el("article", { class: "card", id: figure.name },
     el("h1", { id: "figure-title" }, figure.title), el("p", { class: "faint" }, figureNote(figure) + (places && dots ? " · dots: single seeds, where they come out in two kinds" : "")),
-    chart.element, relegend(() => legend(all(), state.hidden, () => chart.update())),
+    unmixedNote(), chart.element, relegend(() => legend(all(), state.hidden, () => chart.update())),
     el("div", { class: "controls" }, choice("band", BANDS, state.band, change("band")), windows,
       sizes ? slider("only", names, state.size, change("size")) : null), claimLinks(figure), command(figure.command));
 }
@@ -53,9 +53,16 @@ function figureLines(figure, places) {
   const looked = looks(figure.lines.map((line) => line.rule));
   return figure.lines.map((line, i) => {
     const look = looked[i];
-    return places ? { ...line, look, i } : curve(data.settings[line.places[0][1]], { label: line.label, look, compute: figure.kind === "compute" });
+    return places ? { ...line, look, i } : curve(settingAt(line.places[0]), { label: line.label, look, compute: figure.kind === "compute" });
   });
 }
+
+// Of the reader's runs all are under Runs.
+const unmixedNote = () => data.about.left_out ? el("p", { class: "faint", id: "figures-note" },
+  `Figures and claims leave out ${plural(data.about.left_out, "run")}: they never mix seeds below 1000 with those from 1000 on, and take the kind of which there are more.`) : null;
+
+// The setting of a place, with the runs that the figure shows.
+const settingAt = (place) => data.settings[place[1]] ?? data.of_figures[place[1] - data.settings.length];
 
 function figureNote(figure) {
   const seeds = figure.seeds.join("/");

@@ -18,8 +18,7 @@ function facts() {
   const parts = [`store ${about.store}`, `${compact(about.episodes)} episodes`, `${duration(about.seconds)} of training`,
     about.frozen ? `${whole(about.frozen)} frozen (a layer stuck, reward at chance)` : null, days && `finished ${days}`];
   const machines = Object.entries(about.engines).map(([name, count]) => `${name} ${whole(count)}`).join(", ");
-  const more = [machines && `Runs by engine: ${machines}.`, about.machines.length ? `Machines: ${about.machines.join("; ")}.` : null,
-    about.left_out ? `${plural(about.left_out, "run")} with seeds of another kind left out: seeds that were looked at are never mixed with those that were not.` : null];
+  const more = [machines && `Runs by engine: ${machines}.`, about.machines.length ? `Machines: ${about.machines.join("; ")}.` : null];
   return el("div", {}, el("p", { class: "faint facts" }, parts.filter(Boolean).join(" · ")), problems(),
     el("details", { class: "more" }, el("summary", {}, "where and when"), el("p", { class: "faint" }, more.filter(Boolean).join(" "))));
 }
