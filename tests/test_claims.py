@@ -357,6 +357,14 @@ def test_five_seeds_name_the_winner_as_often_as_counting_says():
     assert Evidence([r for r in results if r.seed < 5], 4_000_000).named(CLAIM["F2.3"].winners()) is None
 
 
+def test_a_claim_is_judged_where_its_settings_share_no_seed():
+    apart = [
+        r for k, c in enumerate(C) for r in flat(change(FIG_2[0], "coupling", c), [0.5] * 6, range(6 * k, 6 * k + 6))
+    ]
+    found = verdict("F2.3", apart)
+    assert (found.seeds, found.named) == (6, None)
+
+
 def test_an_entrant_comes_with_what_is_best_over_the_five():
     """One rule has two settings: that with more reward over all episodes enters, with its first quarter."""
     slow = [result(PAIR[0].with_seed(i), curve(0.1, 0.9, 0)) for i in range(6)]

@@ -138,9 +138,13 @@ class Evidence:
         return level([kendall(list(sweeps), row) for row in rows], (-1.0, 1.0))
 
     def named(self, contests: Sequence[Contest]) -> float | None:
-        """How often the means of five of the seeds name the winner that the paper does, in all contests at once."""
+        """How often the means of five of the seeds name the winner that the paper does, in all contests at once; None
+        where the settings do not share more than five seeds."""
         entrants = [runs for contest in contests for runs in contest.entrants.values()]
-        seeds, _ = self._shared(run for runs in entrants for run in runs)
+        try:
+            seeds, _ = self._shared(run for runs in entrants for run in runs)
+        except NotRun:
+            return None
         if len(seeds) <= FEW:
             return None
         right = np.ones(RESAMPLES, bool)
