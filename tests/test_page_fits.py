@@ -105,7 +105,7 @@ def test_no_label_lies_over_another_and_nothing_is_cut_off(browser, page, own, s
         if dark:
             browser.execute_script("document.getElementById('theme').click()")
         drawn += len(check(browser, *SIZES[size]))
-    assert drawn == 17
+    assert drawn == 18
 
 
 @pytest.mark.parametrize("size", SIZES)

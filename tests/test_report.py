@@ -17,6 +17,7 @@ from coexplore.network import Params
 from coexplore.paper.figures import FIGURES
 from coexplore.report import html
 from coexplore.report.data import report
+from coexplore.report.settings import Settings
 from coexplore.stats.estimates import difference, level
 from coexplore.store import pack, read
 from coexplore.store.sealed import seal
@@ -315,7 +316,6 @@ def test_the_readers_runs_are_all_there_and_seeds_are_kept_apart_in_figures_and_
     assert [[run[0] for run in one["runs"]] for one in drawn] == [[1000, 1001, 1002, 1003]] * 9
     assert {one["mean"][0] for one in drawn} == {0.6}
     assert {one["seeds"] for one in made["claims"] if one["figure"] == "fig2"} == {4}
-    assert report(of_two_kinds([0, 1]), "")["of_figures"] == []
 
 
 def test_the_page_draws_a_figure_from_its_own_runs(browser, tmp_path):
@@ -330,10 +330,10 @@ def test_the_page_draws_a_figure_from_its_own_runs(browser, tmp_path):
 def test_the_command_that_repeats_a_setting_trains_its_seeds_and_no_others():
     first = Run(rule=Boltzmann(coupling=0.33))
     results = [made_up(first.with_seed(k), 0.5) for k in (0, 1, 5, 6, 9)]
-    told = report(results, "")["settings"][0]["command"]
+    told = Settings(results).rows[0]["command"]
     once = "coexplore train boltzmann --coupling 0.33"
     assert told.split(" && ") == [f"{once} --seeds {seeds}" for seeds in ("2", "5-6", "9-9")]
-    assert report(results[1:2], "")["settings"][0]["command"] == f"{once} --seeds 1-1"
+    assert Settings(results[1:2]).rows[0]["command"] == f"{once} --seeds 1-1"
 
 
 def test_nothing_in_embedded_data_can_end_the_script_it_is_in():

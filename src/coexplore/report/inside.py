@@ -6,24 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from coexplore.paper.figures import FIGURES
 from coexplore.report.energy import energies
 from coexplore.report.settings import Settings, short
+from coexplore.results.choosing import ranked
 from coexplore.run import Result, by_setting
 
 MOST = 20
 
 
-def inside(results: Sequence[Result], settings: Settings, episodes: int) -> list[dict[str, Any]]:
-    return [_look(result, settings) for result in chosen_runs(results, episodes)]
+def inside(results: Sequence[Result], settings: Settings) -> list[dict[str, Any]]:
+    return [_look(result, settings) for result in chosen_runs(results)]
 
 
-def chosen_runs(results: Sequence[Result], episodes: int) -> list[Result]:
-    """One seed of a setting, its first with parameters and snapshots; the headline's settings before all others."""
-    first = [run for name in ("headline", "fig2", "fig5") for run in FIGURES[name].settings(episodes)]
-    rank = {run: i for i, run in enumerate(dict.fromkeys(first))}
+def chosen_runs(results: Sequence[Result]) -> list[Result]:
+    """One seed of a setting, its first with parameters and snapshots: of each rule and task the best setting, then the
+    best of the others."""
     groups = by_setting(results)
-    ordered = sorted(groups, key=lambda run: rank.get(run, len(rank)))
+    best = ranked(groups, groups)
+    first = {(run.task.label, *(rule.name for rule in run.rules)): run for run in reversed(best)}
+    of_rules = set(first.values())
+    ordered = dict.fromkeys([*(run for run in best if run in of_rules), *best])
     found = (next(filter(_can_be_seen, sorted(groups[run], key=lambda result: result.seed)), None) for run in ordered)
     return list(itertools.islice(filter(None, found), MOST))  # files are opened only until there are enough
 

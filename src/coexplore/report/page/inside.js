@@ -15,7 +15,7 @@ function inside() {
     place.replaceChildren(...mine.map((chart) => chart.element));
   };
   show();
-  return el("section", { id: "inside", "aria-labelledby": "inside-title" }, el("h1", { id: "inside-title" }, "Inside a run"),
+  return el("section", { id: "inside", "aria-labelledby": "inside-title" }, el("h1", { id: "inside-title" }, "Inside a run"), insideNote(),
     el("div", { class: "controls" }, select("run", insideNames(), state.run, (value) => { state.run = value; show(); }), layers), place);
 }
 
@@ -24,6 +24,9 @@ function insideNames() {
   const rule = shared(settings);
   return labelled(settings).map((label, i) => `${rule && label !== rule ? `${rule}, ` : ""}${label}, seed ${data.inside[i].seed}`);
 }
+
+const insideNote = () => data.inside.length < data.settings.length ? el("p", { class: "faint" },
+  `One run of ${whole(data.inside.length)} of ${plural(data.settings.length, "setting")}: of those that kept parameters and snapshots the best, one of each rule and task first. A report of fewer settings has others: coexplore report --select.`) : null;
 
 const layersOf = (look) => [...new Set([...Object.keys(look.firing).map((name) => name.split(".")[1]), ...Object.keys(look.W_rec)])].sort();
 

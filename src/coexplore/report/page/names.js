@@ -15,14 +15,24 @@ function shortened(text, across) {
   return `${text.slice(0, end)}…`;
 }
 
-// In rows no wider than that, cut where words end.
-function wrapped(text, across) {
+// The same on as many rows as it needs, if it is one word.
+function broken(text, across) {
+  const rows = [""];
+  for (const letter of text) {
+    if (rows.at(-1) && wide(rows.at(-1) + letter) > across) rows.push("");
+    rows.push(rows.pop() + letter);
+  }
+  return rows;
+}
+
+// In rows no wider than that, cut where words end; words that are longer are shortened, or broken.
+function wrapped(text, across, fitted = (row) => [shortened(row, across)]) {
   const rows = [];
   for (const word of text.split(" ")) {
     if (rows.length && wide(`${rows.at(-1)} ${word}`) <= across) rows.push(`${rows.pop()} ${word}`);
     else rows.push(word);
   }
-  return rows.map((row) => shortened(row, across));
+  return rows.flatMap(fitted);
 }
 
 // For lines { label, look } and the last point of each: the room that their names take at the right, and where these go.

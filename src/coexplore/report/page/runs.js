@@ -1,7 +1,7 @@
 // The reader's runs: what there is, and any settings side by side, against one of them.
 
 const PLACE = { first: 1, last: 2, all: 3 }; // of each window in a run's row
-const MOST = 8; // settings compared unasked
+const [MOST, MOST_LISTED] = [8, 200]; // settings compared unasked, and those to choose from at a time
 
 function runs() {
   const section = el("section", { id: "runs", "aria-labelledby": "runs-title" }, el("h1", { id: "runs-title" }, title()), facts());
@@ -30,9 +30,9 @@ function problems() {
 }
 
 function compare() {
-  const state = remembered("compare", () => ({ chosen: usual(), against: null, window: "all", filter: "", band: "sd" }));
+  const state = remembered("compare", () => ({ chosen: null, against: null, window: "all", filter: "", band: "sd" }));
   const chosen = () => {
-    const settings = inOrder(state.chosen.map((id) => data.settings.find((one) => one.id === id)).filter(Boolean));
+    const settings = inOrder(idsShown(state).map((id) => data.settings.find((one) => one.id === id)).filter(Boolean));
     const [looked, labels] = [looks(settings.map((one) => one.rule)), labelled(settings)];
     return settings.map((one, i) => curve(one, { look: looked[i], label: labels[i] }));
   };
@@ -42,13 +42,12 @@ function compare() {
     label: () => `Learning curves of ${chosen().map((line) => line.label).join(", ")}`,
   });
   const seeds = new Chart({
-    name: "seeds", option: (width) => seedsOption(chosen(), state, width), summary: () => curvesSummary(chosen()), points: () => seedsPoints(chosen()),
+    name: "seeds", option: (size) => { seedsFit(seeds, chosen(), size); return seedsOption(chosen(), state, size); }, summary: () => curvesSummary(chosen()), points: () => seedsPoints(chosen()),
     label: () => `The reward of each seed, ${WINDOWS[state.window]}`,
   });
   const place = el("div", { class: "scroll" });
   const show = () => {
-    about.textContent = sharedNote(chosen());
-    seeds.place.style.height = `${70 + 36 * chosen().length}px`;
+    about.textContent = sharedNote(chosen(), state);
     for (const one of [chart, seeds]) one.update();
     place.replaceChildren(comparison(chosen(), state, show));
   };
@@ -61,37 +60,53 @@ function compare() {
     el("div", { class: "card" }, el("h2", {}, "Each seed"), seeds.element), el("div", { class: "card" }, el("h2", {}, "Side by side"), place)];
 }
 
-function sharedNote(lines) {
+function sharedNote(lines, state) {
   const counts = [...new Set(lines.map(({ setting }) => setting.runs.length))].sort((a, b) => a - b);
   const seeds = counts.length === 1 && counts[0] === 1 ? "one seed" : `mean over ${counts.join("/")} seeds`;
-  return lines.length ? [shared(lines.map((line) => line.setting)), seeds].filter(Boolean).join(" · ") : "No setting is chosen.";
+  return lines.length ? [shared(lines.map((line) => line.setting)), seeds, hiddenNote(lines.length, state)].filter(Boolean).join(" · ") : "No setting is chosen.";
+}
+
+// How many settings are not shown, which are, and where the others are.
+function hiddenNote(count, state) {
+  const others = data.settings.length - count;
+  const why = state.chosen ? "" : `: ${usual().why}`;
+  return others ? `${whole(count)} of ${plural(data.settings.length, "setting")}${why}; ${whole(others)} ${others === 1 ? "other" : "others"} under “Choose settings”` : null;
 }
 
 // What the rewards of both lie within, if that is known.
 const outer = (a, b) => a && b && [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
 
-// The headline's settings where they are there; else the best of the task with most settings, for tasks pay differently.
+// What the reader has chosen or, as long as that is nothing, what is usual: runs that finish later come in.
+const idsShown = (state) => state.chosen ?? usual().settings.map((one) => one.id);
+
+// The settings of one task, that with most of them, for tasks pay differently: all while they are few, else the best of
+// each rule and then the best of the others. Of what only served to choose, a pack keeps no curve.
 function usual() {
-  const headline = data.figures.find((figure) => figure.name === "headline");
-  if (headline) return [...new Set(headline.lines.map((line) => data.settings[line.places[0][1]].id))];
-  const tasks = Map.groupBy(data.settings.filter((one) => one.mean.length), (one) => `${one.words.task} ${one.words.rewards}`);
-  const mine = [...tasks.values()].sort((a, b) => b.length - a.length)[0] ?? [];
-  return [...mine].sort((a, b) => b.all[0] - a.all[0]).slice(0, MOST).map((one) => one.id);
+  const drawn = data.settings.filter((one) => one.mean.length);
+  const tasks = Map.groupBy(drawn.length ? drawn : data.settings, (one) => `${one.words.task} ${one.words.rewards}`);
+  const [mine] = [...tasks.values()].sort((a, b) => b.length - a.length);
+  if (mine.length <= MOST) return { settings: mine, why: tasks.size > 1 ? "those of one task" : "those with a curve" };
+  const best = [...mine].sort((a, b) => b.all[0] - a.all[0]);
+  const ofRules = [...Map.groupBy(best, (one) => one.rule).values()].map(([first]) => first);
+  const settings = [...new Set([...ofRules, ...best])].slice(0, MOST);
+  return { settings, why: `the best by reward over all episodes${tasks.size > 1 ? " of one task" : ""}, one of each rule first` };
 }
 
 function picker(state, show) {
   const list = el("div", { class: "picker", role: "group", "aria-label": "Settings to compare" });
-  const count = el("summary", {});
-  const tell = () => { count.textContent = `Choose settings: ${state.chosen.length} of ${whole(data.settings.length)} shown`; };
+  const [count, more] = [el("summary", {}), el("p", { class: "faint" })];
+  const tell = () => { count.textContent = `Choose settings: ${idsShown(state).length} of ${whole(data.settings.length)} shown`; };
   const fill = () => {
     const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
     const text = (one) => `${ruleName(one.rule)} ${one.rule} ${Object.entries(one.words).map(([name, value]) => `${name}=${value}`).join(" ")}`.toLowerCase();
-    const fits = inOrder(data.settings.filter((one) => words.every((word) => text(one).includes(word)))).slice(0, 200);
+    const every = inOrder(data.settings.filter((one) => words.every((word) => text(one).includes(word))));
+    const fits = every.slice(0, MOST_LISTED);
     const labels = labelled(fits);
     tell();
+    more.textContent = every.length > fits.length ? `${fits.length} of ${whole(every.length)} are listed: “Find” narrows them down.` : "";
     list.replaceChildren(...fits.map((one, i) => el("label", {}, el("input", {
-      type: "checkbox", checked: state.chosen.includes(one.id), onchange: ({ target }) => {
-        state.chosen = target.checked ? [...state.chosen, one.id] : state.chosen.filter((id) => id !== one.id);
+      type: "checkbox", checked: idsShown(state).includes(one.id), onchange: ({ target }) => {
+        state.chosen = target.checked ? [...idsShown(state), one.id] : idsShown(state).filter((id) => id !== one.id);
         tell();
         show();
       },
@@ -99,7 +114,7 @@ function picker(state, show) {
   };
   const filter = el("input", { type: "search", placeholder: "such as coupling=0.25", value: state.filter, oninput: () => { state.filter = filter.value; fill(); } });
   tell();
-  return el("details", { ontoggle: ({ target }) => { if (target.open) fill(); } }, count, el("label", { class: "select" }, "Find", filter), list);
+  return el("details", { ontoggle: ({ target }) => { if (target.open) fill(); } }, count, el("label", { class: "select" }, "Find", filter), list, more);
 }
 
 function comparison(lines, state, show) {
@@ -114,10 +129,10 @@ function comparison(lines, state, show) {
     return [el("span", {}, swatch(line.look), line.label), String(mine.length), text(level(mine, bounds), number),
       same ? "" : text(difference(mine, theirs, bounds), signed), same ? "" : text(improvement(mine, theirs), number), again(line.setting.command)];
   });
-  const columns = ["setting", "seeds", "reward [95 %]", `difference from ${rival?.label ?? "–"}`, "probability of improvement", "again"];
+  const columns = ["setting", "seeds", "reward [95 %]", "difference [95 %]", "P(improvement)", "again"];
   return el("div", {}, lines.length > 1 ? select("against", lines.map((line) => line.label), at, (i) => { state.against = ids[i]; show(); }) : null,
     table(columns, rows, { class: "stacks" }),
-    el("details", { class: "more" }, el("summary", {}, "how the intervals are made"), el("p", { class: "faint" }, "At 95 % over seeds: Gaffke's, which stay within what a reward can be, or, where nobody knows that, Student's and Welch's; for the probability that a run of the setting beats one of the other, Newcombe's score interval.")));
+    el("details", { class: "more" }, el("summary", {}, "how the intervals are made"), el("p", { class: "faint" }, "At 95 % over seeds: Gaffke's, which stay within what a reward can be, or, where nobody knows that, Student's and Welch's; for P(improvement), the probability that a run of the setting beats one of the other, Newcombe's score interval.")));
 }
 
 const again = (text) => text ? button("copy the command", () => copy(text), { class: "small", title: text }) : "";

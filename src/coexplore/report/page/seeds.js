@@ -1,17 +1,32 @@
 // Single seeds as dots, so that runs of two kinds are seen to be of two kinds.
 
+const LINE = 13; // height of a line of text
+
 // As far aside as the golden ratio says: dots of equal height keep apart, and stay where they are when drawn again.
 const aside = (i) => ((i * 0.618034) % 1) - 0.5;
 
-function seedsOption(lines, { window }, { width }) {
-  const across = Math.min(260, Math.round(0.34 * width));
+// The names of lines, on as many rows as they need, and the height of the chart in which they fit.
+function seedsNames(lines, { width }) {
+  const across = Math.min(260, Math.round(0.38 * width));
+  return lines.map((line) => wrapped(line.label, across, (row) => broken(row, across)));
+}
+
+function seedsFit(chart, lines, size) {
+  const rows = Math.max(0, ...seedsNames(lines, size).map((name) => name.length));
+  const tall = `${70 + Math.max(36, LINE * rows + 6) * lines.length}px`;
+  if (chart.place.style.height === tall) return;
+  chart.place.style.height = tall;
+  chart.drawn.resize();
+}
+
+function seedsOption(lines, { window }, size) {
   const value = (run) => run[PLACE[window]];
   return {
     grid: { left: 12, right: 24, top: 8, bottom: 30, containLabel: true },
     xAxis: axis(`reward, ${WINDOWS[window] === "all" ? "all episodes" : WINDOWS[window]}`, { type: "value", scale: true }),
     yAxis: axis("", {
-      type: "category", inverse: true, data: lines.map((line) => line.label), axisTick: { show: false },
-      axisLabel: { color: theme.colour("text"), width: across, overflow: "break", lineHeight: 13, interval: 0 },
+      type: "category", inverse: true, data: seedsNames(lines, size).map((rows) => rows.join("\n")), axisTick: { show: false },
+      axisLabel: { color: theme.colour("text"), lineHeight: LINE, interval: 0 },
     }),
     tooltip: tooltip({ formatter: ({ value: [x, i, seed] }) => told(lines[i].label, [[lines[i].look.colour, `seed ${seed}`, number(x)]]) }),
     series: lines.map((line, i) => ({
