@@ -36,6 +36,11 @@ def test_the_report_opens_with_all_settings_while_they_are_few(browser, tmp_path
     assert "settings" not in note  # none is hidden
 
 
+def test_settings_stand_in_the_order_of_their_numbers(browser, tmp_path):
+    lines, _ = shown_first(browser, tmp_path, sweep([10, 0.5, 2, 0.25, 1e-5]))
+    assert [line.removeprefix("coupling=") for line in lines] == ["1e-5", "0.25", "0.5", "2", "10"]
+
+
 def test_where_it_cuts_it_shows_the_best_of_each_rule_and_says_how_many_it_hides(browser, tmp_path):
     rewards = {**sweep(range(1, 11)), Run(rule=Recurrent()): 0.2, Run(rule=Reinforce()): 0.1}
     lines, note = shown_first(browser, tmp_path, rewards)

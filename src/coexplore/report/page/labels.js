@@ -16,10 +16,11 @@ function labelled(settings) {
   });
 }
 
-// In the order a person counts: 2 before 10.
+// By their labels, numbers by what they are: 0.25 before 0.5, and 2 before 10.
 const inOrder = (settings) => {
-  const labels = new Map(labelled(settings).map((label, i) => [settings[i], label]));
-  return [...settings].sort((a, b) => labels.get(a).localeCompare(labels.get(b), "en", { numeric: true }));
+  const padded = (label) => label.replace(/\d+(\.\d+)?(e[+-]?\d+)?/g, (digits) => Number(digits).toFixed(12).padStart(32, "0"));
+  const labels = new Map(labelled(settings).map((label, i) => [settings[i], padded(label)]));
+  return [...settings].sort((a, b) => labels.get(a).localeCompare(labels.get(b), "en"));
 };
 
 // What all of them share and the labels therefore leave out: the rule, where it is one.
