@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fuzz import files
 from fuzz.forging import forged
+from safetensors.numpy import save_file
 
 from coexplore import STOP, Boltzmann, Reinforce, Result, Run, load, train
 from coexplore.cli import reproduce
@@ -24,7 +25,7 @@ from coexplore.run.curve import bins
 from coexplore.run.frozen import within_reach
 from coexplore.settings import FieldError
 from coexplore.stats import bounded
-from coexplore.store import Store, StoreError, folder, read, texts
+from coexplore.store import Store, StoreError, folder, pack, read, readable, texts
 from coexplore.store.encoding import about, encoded, key
 from coexplore.store.sealed import unseal
 from coexplore.study import study
@@ -72,7 +73,7 @@ HOSTILE = {
     "a curve of NaN": (put("curve", np.full(200, np.nan, np.float32)), "'curve' is not all numbers"),
     "a curve of words": (put("curve", np.zeros(200, np.uint8)), "'curve' is not all numbers"),
     "rewards whose squares are none": (put("curve", np.full(200, 3e38, np.float32)), "beyond 1e+15"),
-    "no curve": (lambda stated, tensors, told: tensors.pop("curve"), "KeyError: 'curve'"),
+    "no curve": (lambda stated, tensors, told: tensors.pop("curve"), "not a readable result ('curve' is missing)"),
     "parameters of another shape": (put("params.layers.0.b", floats(9)), "parameters that do not fit"),
     "parameters of another type": (changed("params.layers.0.b", np.float64), "parameters that do not fit"),
     "parameters of NaN": (changed("params.layers.0.W", lambda x: x * np.nan), "'params.layers.0.W' is not all numbers"),
@@ -84,15 +85,15 @@ HOSTILE = {
     "moments backwards": (changed("snapshots.updates", lambda x: x[::-1]), "are not moments of 200 updates"),
     "moments beyond the end": (changed("snapshots.updates", lambda x: x + 1), "are not moments of 200 updates"),
     "an accuracy of 2": (put("snapshots.accuracy", floats(2) * 4), "'accuracy' is not from 0 to 1"),
-    "no engine": (lambda stated, tensors, told: stated.pop("engine"), "KeyError: 'engine'"),
+    "no engine": (lambda stated, tensors, told: stated.pop("engine"), "not a readable result ('engine' is missing)"),
     "no stream": (lambda stated, tensors, told: stated.pop("stream"), "the name does not fit"),
     "nobody's engine": (lambda stated, tensors, told: stated.update(engine="abacus"), "'abacus' is not known here"),
     "seconds of a word": (lambda stated, tensors, told: told.update(seconds="x"), "'seconds' of 'x'"),
     "seconds beyond floats": (lambda stated, tensors, told: told.update(seconds=10**400), "more than 64 bits"),
     "a time that is none": (lambda stated, tensors, told: told.update(finished=[1]), "'finished' of '[1]'"),
     "a number that is none": (lambda stated, tensors, told: told.update(seconds=float("nan")), "NaN is no number"),
-    "half a letter": (lambda stated, tensors, told: told.update(machine="\ud800"), "UnicodeEncodeError"),
-    "a run of nothing": (lambda stated, tensors, told: stated.update(run=None), "not a readable result (TypeError)"),
+    "half a letter": (lambda stated, tensors, told: told.update(machine="\ud800"), "not a readable result"),
+    "a run of nothing": (lambda stated, tensors, told: stated.update(run=None), "not a readable result"),
 }  # fmt: skip
 
 
@@ -108,6 +109,7 @@ def test_a_hostile_result_is_a_line_and_the_others_are_shown(kind, store):
     assert {result.seed for result in results} == {0, 1}
     assert len(problems) == 1
     assert words in problems[0]
+    assert "Error" not in problems[0]
     assert problems[0].isprintable()
     known, problems = Store(store).find_all([other])
     assert known == {}
@@ -142,6 +144,59 @@ def test_a_file_may_be_no_file(store):
     results, problems = read(store)
     assert len(results) == 2
     assert problems == [f"{store / 'pack.safetensors'}: not a file"]
+
+
+@pytest.fixture
+def foreign(store):
+    """A file of another program's in the store."""
+    save_file({"weight": np.zeros(3, np.float32)}, store / "weights.safetensors", {"format": "np"})
+    return store / "weights.safetensors"
+
+
+def test_a_safetensors_file_of_something_else_is_passed_over_in_a_folder_and_refused_by_its_name(store, foreign):
+    results, problems = read(store)
+    assert (len(results), problems) == (2, [])
+    with pytest.raises(StoreError) as refused:
+        read(foreign)
+    assert str(refused.value) == f"{foreign}: holds no runs"
+    alone = foreign.rename(store / "damaged-weights.safetensors")
+    for each in set(store.glob("*.safetensors")) - {alone}:
+        each.unlink()
+    with pytest.raises(StoreError, match="no results here"):
+        read(store)
+
+
+def test_a_file_under_the_name_of_a_run_is_not_passed_over(store, foreign):
+    path = foreign.rename(store / f"{key(RUN.with_seed(8), 'cpu')}.safetensors")
+    assert read(store)[1] == [f"{path}: holds no runs"]
+
+
+def test_a_damaged_file_of_ours_is_noticed_whatever_byte_has_changed(store, tmp_path):
+    path = store / "pack.safetensors"
+    pack(read(store)[0], path)
+    data = path.read_bytes()
+    header = 8 + int.from_bytes(data[:8], "little")
+    for at in [*range(8), *(data.index(word) for word in (b"__metadata__", b"coexplore", b"seal", b"scores")), header]:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        (line,) = read(store)[1]
+        assert line.startswith(f"{path}: ")
+        assert "Error" not in line
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "cannot be read now (not enough memory)"),
+        (PermissionError(13, "Permission denied", "x"), "cannot be read now (Permission denied)"),
+        (IndexError("list index out of range"), "not a readable pack"),
+        (KeyError("seeds"), "not a readable pack ('seeds' is missing)"),
+        (ValueError("seeds must be whole numbers"), "not a readable pack (seeds must be whole numbers)"),
+    ],
+)
+def test_no_error_is_called_by_its_name_in_a_line_about_a_file(error, words):
+    with pytest.raises(StoreError) as refused, readable("x", "pack"):
+        raise error
+    assert str(refused.value) == f"x: {words}"
 
 
 def test_lines_about_files_are_lines(tmp_path):
@@ -187,6 +242,7 @@ def test_a_checkpoint_that_is_not_one_is_set_aside_and_the_run_begins_again(kind
     assert (store / "damaged" / path.name).exists()
     assert len(done.problems) == 1
     assert "set aside in" in done.problems[0]
+    assert "Error" not in done.problems[0]
 
 
 def test_what_is_not_a_plan_or_a_failure_does_not_stop_a_report(store):
@@ -197,7 +253,7 @@ def test_what_is_not_a_plan_or_a_failure_does_not_stop_a_report(store):
     live = Follower(store).live()
     assert live["planned"] is None
     assert live["failures"][0] == "x\\ny\\u202e"
-    assert "c.json: not a readable failure (ValueError: JSON that is too deep)" in live["failures"][1]
+    assert "c.json: not a readable failure (JSON that is too deep)" in live["failures"][1]
 
 
 def test_lists_in_lists_come_no_further_than_the_door():

@@ -182,12 +182,12 @@ HOSTILE = {
     "rates of a cube": (changed("0.firing.0", lambda x: x[..., None]), "'firing.0' of shape"),
     "collapsed in numbers": (changed("0.collapsed", lambda x: x.astype(float)), "'collapsed' is not all numbers"),
     "short hashes": (changed("0.sha256", lambda x: x[:, :31]), "'sha256' of shape [3, 31]"),
-    "no scores": (lambda about, tensors: tensors.pop("0.scores"), "KeyError: 'scores'"),
-    "a matrix of no setting": (lambda about, tensors: tensors.update({"9.curve": np.zeros(1)}), "IndexError"),
+    "no scores": (lambda about, tensors: tensors.pop("0.scores"), "'scores' is missing"),
+    "a matrix of no setting": (lambda about, tensors: tensors.update({"9.curve": np.zeros(1)}), "to no setting"),
     "a matrix of no number": (lambda about, tensors: tensors.update({"x.curve": np.zeros(1)}), "belongs to no setting"),
     "a negative setting": (lambda about, tensors: tensors.update({"-1.curve": np.zeros(1)}), "belongs to no setting"),
     "a matrix of another kind": (lambda about, tensors: tensors.update({"0.x": np.zeros(3)}), "no pack has 'x'"),
-    "a setting less": (lambda about, tensors: about["settings"].pop(), "IndexError"),
+    "a setting less": (lambda about, tensors: about["settings"].pop(), "belongs to no setting"),
     "seeds too many": (stated(seeds=[0, 1, 2, 3]), "for 4 runs"),
     "no seeds": (stated(seeds=[]), "seeds must be whole numbers"),
     "a seed twice": (stated(seeds=[0, 1, 1]), "seeds must be whole numbers"),
@@ -195,14 +195,14 @@ HOSTILE = {
     "a seed that is a word": (stated(seeds=["0", "1", "2"]), "seeds must be whole numbers"),
     "seeds that are none": (stated(seeds=None), "seeds must be whole numbers"),
     "provenance of too few": (stated(each={"seconds": [1.0]}), "must be told of each"),
-    "provenance of nobody": (stated(each={"seconds": {"once": [1.0], "which": [0, 1, 0]}}), "IndexError"),
-    "provenance of no list": (stated(each={"seconds": {"once": [1.0]}}), "KeyError: 'which'"),
-    "no provenance": (stated(each=None), "AttributeError"),
+    "provenance of nobody": (stated(each={"seconds": {"once": [1.0], "which": [0, 1, 0]}}), "not a readable pack"),
+    "provenance of no list": (stated(each={"seconds": {"once": [1.0]}}), "'which' is missing"),
+    "no provenance": (stated(each=None), "not a readable pack"),
     "nobody's parameters": (stated(whole=7), "belongs to none"),
     "parameters that nobody has": (stated(whole=None), "belongs to none"),
-    "a rule that is no rule": (lambda about, tensors: about["settings"][0]["run"].update(rule=3), "TypeError"),
+    "a rule that is no rule": (lambda about, tensors: about["settings"][0]["run"].update(rule=3), "a readable pack"),
     "a later version": (lambda about, tensors: about.update(pack=4), "a pack of version '4'"),
-    "no settings": (lambda about, tensors: about.pop("settings"), "KeyError: 'settings'"),
+    "no settings": (lambda about, tensors: about.pop("settings"), "not a readable pack ('settings' is missing)"),
 }  # fmt: skip
 
 
@@ -217,6 +217,7 @@ def test_a_pack_that_was_tampered_with_is_refused_in_one_line(kind, path):
         load(path)
     assert words in str(refused.value)
     assert str(path) in str(refused.value)
+    assert "Error" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 

@@ -118,7 +118,7 @@ def test_what_is_not_there_or_not_ours_is_named(tmp_path):
     with pytest.raises(StoreError, match="no such file"):
         load(tmp_path / "x.safetensors")
     (tmp_path / "y.safetensors").write_text(json.dumps({}))
-    with pytest.raises(StoreError, match="not a readable result"):
+    with pytest.raises(StoreError, match="not a safetensors file, or only a part of one"):
         load(tmp_path)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from coexplore.report.html import page, plain
 from coexplore.report.live import Follower
-from coexplore.settings import refusal
+from coexplore.settings import FieldError, reason, refusal
+from coexplore.store import StoreError
 
 HOST = "127.0.0.1"
 MOST = 32  # connections at a time
@@ -63,7 +64,8 @@ class Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:  # one answer fails, not the server; the next one may find the store mended
-            self._send(500, "text/plain", f"the report cannot be made now ({type(error).__name__}: {error})\n")
+            why = str(error) if isinstance(error, StoreError | FieldError) else reason(error)
+            self._send(500, "text/plain", f"the report cannot be made now ({why})\n")
 
     do_HEAD = do_GET
 

@@ -10,7 +10,7 @@ from coexplore.store.parcels import Parcel
 from coexplore.store.plans import Planned, planned
 from coexplore.store.reading import load, read
 from coexplore.store.sealed import LeftOut, readable
-from coexplore.store.texts import StoreError, read_json
+from coexplore.store.texts import StoreError, cause, read_json
 from coexplore.store.under_way import UnderWay
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "StoreError",
     "UnderWay",
     "Unwritable",
+    "cause",
     "load",
     "pack",
     "planned",

@@ -1,5 +1,6 @@
 """Results from whatever holds them: a store's folder, a pack, one file, or a folder of such folders."""
 
+import functools
 import warnings
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from coexplore.run.result import Result
 from coexplore.settings import Json, checked_path
 from coexplore.store.encoding import check_about, decoded
 from coexplore.store.folder import OWN, Store
-from coexplore.store.sealed import SUFFIX, Kinds, LeftOut, unseal
+from coexplore.store.sealed import SUFFIX, Kinds, LeftOut, NoRunsError, readable, unseal
 from coexplore.store.texts import StoreError
 from coexplore.store.unpacking import check_pack, is_pack, unpack
 
@@ -61,18 +62,23 @@ def _read_folder(path: Path) -> tuple[list[Result], list[str]]:
         try:
             more, lines = _read_file(file)
             results, problems = results + more, problems + lines
+        except NoRunsError:  # another program's
+            continue
         except StoreError as error:
             problems.append(str(error))
     return results, problems
 
 
 def _read_file(path: Path) -> tuple[list[Result], list[str]]:
-    about, tensors, provenance = unseal(path, _check)
+    about, tensors, provenance = unseal(path, functools.partial(_check, path))
     if not is_pack(about):
         return [decoded(path, about, tensors, provenance)], []
     results, unknown = unpack(path, about, tensors)
     return results, [*unknown]
 
 
-def _check(about: Json, kinds: Kinds) -> None:
-    return check_pack(about, kinds) if is_pack(about) else check_about(about, kinds)
+def _check(path: Path, about: Json, kinds: Kinds) -> None:
+    if not is_pack(about):
+        return check_about(about, kinds)
+    with readable(path, "pack"):
+        check_pack(about, kinds)

@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
 from coexplore.files import write
 from coexplore.run.result import Tensors
 from coexplore.settings import FieldError, Json, Unknown
-from coexplore.store.texts import StoreError, UnreadableError, check_file, parsed
+from coexplore.store.texts import StoreError, UnreadableError, cause, check_file, parsed
 
 SUFFIX = ".safetensors"
 METADATA = "coexplore"  # the one metadata key of a file; it holds JSON
@@ -41,6 +41,10 @@ class Kind(NamedTuple):
 
 Kinds = Mapping[str, Kind]
 Fits = Callable[[Json, Kinds], None]  # raises where what a file is about and its arrays do not go together
+
+
+class NoRunsError(StoreError):
+    """A safetensors file that is none of ours."""
 
 
 class UnknownError(StoreError):
@@ -98,8 +102,8 @@ def unseal(path: Path, fits: Fits | None = None) -> Unsealed:
     """What the file is about, its tensors, its provenance with the hash; StoreError if anything is not as it was."""
     with readable(path):
         check_file(path)
-        with safe_open(path, framework="numpy") as file:
-            content = _content(path, (file.metadata() or {})[METADATA])
+        with _opened(path) as file:
+            content = _content(path, file.metadata())
             names = list(file.keys())
             if fits:
                 kinds = {name: _kind(file.get_slice(name)) for name in names}
@@ -113,7 +117,7 @@ def unsealed(data: bytes, source: str, fits: Fits | None = None) -> Unsealed:
     """The same of a file's bytes, which came from `source`."""
     with readable(source):
         header = parsed(data[8 : 8 + int.from_bytes(data[:8], "little")].decode())
-        content, tensors = _content(source, header["__metadata__"][METADATA]), from_bytes(data)
+        content, tensors = _content(source, header.get("__metadata__")), from_bytes(data)
         if fits:
             with told_origins(content["provenance"]):
                 fits(content["about"], kinds_of(tensors))
@@ -146,23 +150,36 @@ def readable(source: Path | str, what: str = "result") -> Iterator[None]:
     except FileNotFoundError:
         raise StoreError(f"{source}: there is no such file") from None
     except (OSError, MemoryError) as error:
-        raise UnreadableError(f"{source}: cannot be read now ({error or type(error).__name__})") from None
+        why = "not enough memory" if isinstance(error, MemoryError) else error.strerror or error
+        raise UnreadableError(f"{source}: cannot be read now ({why})") from None
     except Exception as error:
-        why = f": {error}" if type(error) in (ValueError, KeyError) else ""
-        raise StoreError(f"{source}: not a readable {what} ({type(error).__name__}{why})") from None
+        why = f" ({cause(error)})" if cause(error) else ""
+        raise StoreError(f"{source}: not a readable {what}{why}") from None
 
 
 def kinds_of(tensors: Tensors) -> Kinds:
     return {name: Kind(x.shape, x.dtype) for name, x in tensors.items()}
 
 
+def _opened(path: Path) -> safe_open:
+    try:
+        return safe_open(path, framework="numpy")
+    except SafetensorError:
+        raise StoreError(f"{path}: not a safetensors file, or only a part of one") from None
+
+
 def _kind(array: Json) -> Kind:
+    if array.get_dtype() not in TYPES:
+        raise ValueError(f"an array of type {array.get_dtype()}")
     return Kind(tuple(array.get_shape()), np.dtype(TYPES[array.get_dtype()]))
 
 
-def _content(source: Path | str, text: str) -> Json:
+def _content(source: Path | str, metadata: Mapping[str, str] | None) -> Json:
     """What the JSON says, if it is as it was written."""
-    content = parsed(text)
+    metadata = metadata or {}
+    if METADATA not in metadata and not any('"seal":' in text for text in metadata.values()):  # the key may be damaged
+        raise NoRunsError(f"{source}: holds no runs")
+    content = parsed(metadata[METADATA])
     stated = content.pop("seal")
     if stated != _digest(content) or not isinstance(content["provenance"], dict):
         raise StoreError(f"{source}: damaged, its contents do not match its hash")

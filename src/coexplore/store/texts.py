@@ -27,6 +27,14 @@ class UnreadableError(StoreError):
     """A file may be what it should be, but the machine cannot read it at the moment."""
 
 
+def cause(error: Exception) -> str:
+    """What an error tells somebody who has never seen the code: what is missing, or the words of ours that refuse it;
+    nothing if it tells of the code alone."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return str(error) if type(error) is ValueError else ""
+
+
 def one_line(text: str) -> str:
     """The text with what cannot be printed escaped, and not too long."""
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -103,7 +103,7 @@ def _parts(tensors: Mapping[str, T], count: int) -> list[dict[str, T]]:
     parts: list[dict[str, T]] = [{} for _ in range(count)]
     for name, tensor in tensors.items():
         i, _, rest = name.partition(".")
-        if not (i.isascii() and i.isdecimal() and len(i) < 10):
+        if not (i.isascii() and i.isdecimal() and len(i) < 10 and int(i) < count):
             raise ValueError(f"{name!r} belongs to no setting")
         parts[int(i)][rest] = tensor
     return parts

@@ -13,7 +13,7 @@ from coexplore.network import Params
 from coexplore.run.programs import make_room
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
-from coexplore.store import Checkpoint
+from coexplore.store import Checkpoint, cause
 from coexplore.study.roles import Shelf
 from coexplore.study.snapshots import moments, of_each
 
@@ -118,5 +118,5 @@ def unusable(engine: Engine[S], run: Run, point: Checkpoint) -> str:
     try:
         engine.restore([run], [point.tensors])
     except SPOILT as error:
-        return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        return cause(error) or "its arrays do not fit"
     return ""
