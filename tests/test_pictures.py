@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Result, Run, grid
+from coexplore import Boltzmann, Reinforce, Result, Rule, Run, choice, grid
 from coexplore.network import Params
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, runs
@@ -86,6 +86,25 @@ def test_hundreds_of_settings_and_long_names_leave_room_for_the_plot(tmp_path):
         assert len(names) <= marks.MOST_NAMED
         assert max(map(len, names)) <= naming.LONGEST
         assert len(settings) == len(names) or names[-1] == "… and 277 more"
+
+
+def own_rule(label):
+    class Own(Rule):
+        name, title, version = label, "a rule of somebody's own", "1"
+        centring: str = choice("reward", "the signal is R − V", options=("reward",))
+        credit = Reinforce.credit
+
+    return Own()
+
+
+def test_where_rules_share_a_colour_a_legend_shows_their_dashes_and_markers():
+    curve = np.linspace(0, 1, 1000, dtype=np.float32)
+    for count, legends in ((6, False), (7, True)):
+        results = [Result(Run(rule=own_rule(f"own-{k}")), "cpu", curve, Params((), None)) for k in range(count)]
+        (axes,) = plots.plot(results).axes
+        assert bool(axes.get_legend()) == legends
+        drawn = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in axes.lines}
+        assert len(drawn) == count
 
 
 def test_two_kinds_of_runs_are_seen_and_one_kind_is_not():

@@ -53,7 +53,8 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
     figure, (axes,) = panels(1)
     with mpl.rc_context(LOOK):
         shown = lines({label: rule_of(same) for label, same in named.items()})
-        curves(axes, named, shown, named=len(shown) <= MOST_NAMES)
+        told_by_colour = len({line.look.colour for line in shown}) == len(shown)
+        curves(axes, named, shown, named=told_by_colour and len(shown) <= MOST_NAMES)
         axes.set_title(caption(settings.values()), size=10)
     if path is not None:
         save(figure, checked_path("path", path))
