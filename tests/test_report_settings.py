@@ -8,6 +8,7 @@ from coexplore import Boltzmann, Recurrent, Reinforce, Run
 from coexplore.report import data, html, inside
 from coexplore.report.data import report
 from coexplore.tasks.multiplexer import Multiplexer
+from coexplore.tasks.supervised import Digits
 
 
 @pytest.fixture(autouse=True)
@@ -83,9 +84,10 @@ def looked_into(rewards):
 
 
 def test_of_many_settings_the_best_of_each_rule_can_be_looked_into(monkeypatch):
-    monkeypatch.setattr(inside, "MOST", 3)
-    results = looked_into({**sweep(range(1, 4)), Run(rule=Reinforce()): 0.1})
-    best = [Boltzmann(coupling=3), Reinforce(), Boltzmann(coupling=2)]
+    monkeypatch.setattr(inside, "MOST", 4)
+    elsewhere = Run(rule=Boltzmann(coupling=9), task=Digits())  # whose rewards are higher
+    results = looked_into({elsewhere: 0.9, **sweep(range(1, 4)), Run(rule=Reinforce()): 0.1})
+    best = [Boltzmann(coupling=3), Reinforce(), Boltzmann(coupling=9), Boltzmann(coupling=2)]
     assert [result.run.rule for result in inside.chosen_runs(results)] == best
 
 

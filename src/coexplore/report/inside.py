@@ -1,5 +1,6 @@
 """A look inside single runs: what their snapshots saw, the recurrent weights, the energy."""
 
+import collections
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -20,9 +21,10 @@ def inside(results: Sequence[Result], settings: Settings) -> list[dict[str, Any]
 
 def chosen_runs(results: Sequence[Result]) -> list[Result]:
     """One seed of a setting, its first with parameters and snapshots: of each rule and task the best setting, then the
-    best of the others."""
+    best of the others. The task with most settings comes first, for tasks pay differently."""
     groups = by_setting(results)
-    best = ranked(groups, groups)
+    settings = collections.Counter(run.task.label for run in groups)
+    best = sorted(ranked(groups, groups), key=lambda run: -settings[run.task.label])
     first = {(run.task.label, *(rule.name for rule in run.rules)): run for run in reversed(best)}
     of_rules = set(first.values())
     ordered = dict.fromkeys([*(run for run in best if run in of_rules), *best])
