@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterable
 from math import comb
 from statistics import fmean
+from typing import NamedTuple
 
 from coexplore.paper.measures import draws, reward
 from coexplore.paper.resources import multiply_adds, parameters, within
@@ -17,7 +18,7 @@ from coexplore.rules import Boltzmann, Recurrent
 from coexplore.rules.centring import ESTIMATED
 from coexplore.run import Run
 from coexplore.settings import schedule
-from coexplore.stats.estimates import Estimate, summary, window
+from coexplore.stats.estimates import Estimate, Summary, summary, window
 
 COUPLED = ("Algorithm 1", "Algorithm 2")
 UNIT = "REINFORCE"  # whose whole training is the budget of the others
@@ -102,7 +103,7 @@ def described(run: Run) -> str:
 
 def _best_of_k(contest: Comparison, panel: str, title: str) -> list[str]:
     """Rules with more settings to try have more luck: so, of the first grid of each, k settings drawn at random."""
-    grids = [len(found.grid) for place, found in contest.found.items() if place.panel == panel]
+    grids = grid_sizes(contest, panel)
     if not grids:
         return []
     k = min(grids)
@@ -110,19 +111,29 @@ def _best_of_k(contest: Comparison, panel: str, title: str) -> list[str]:
         f"Expected reward over all episodes of the best of k = {k} settings, drawn from the first grid of each rule "
         f"({counted(grids)} settings): chosen on one half of the choosing seeds, valued on the other."
     )
-    cells = _matrix(contest, panel, functools.partial(_expected, contest, k))
+    cells = _matrix(contest, panel, lambda place: _number(expected_best(contest, k, place)))
     return [f"## At equally many tries{title}", "", told, "", cells, ""]
 
 
-def _expected(contest: Comparison, k: int, place: Place) -> str:
+def grid_sizes(contest: Comparison, panel: str) -> list[int]:
+    """How many settings the first grid of each place has."""
+    return [len(found.grid) for place, found in contest.found.items() if place.panel == panel]
+
+
+def expected_best(contest: Comparison, k: int, place: Place) -> float | None:
+    """Expected reward of the best of k settings of the first grid; None where nothing was searched or trained."""
     if place not in contest.found:
-        return "–"
+        return None
     seeds, grid = contest.searches[place].seeds.choose, contest.found[place].grid
     half = (len(seeds) + 1) // 2
     chosen = {run: contest.trials.results(run, seeds[:half]) for run in grid}
     valued = {run: contest.trials.results(run, seeds[half:]) for run in grid}
     order = [run for run in ranked(grid, chosen) if valued[run]]
-    return f"{best_of([fmean(r.reward for r in valued[run]) for run in order], k):.3f}" if order else "–"
+    return best_of([fmean(r.reward for r in valued[run]) for run in order], k) if order else None
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 def best_of(values: list[float], k: int) -> float:
@@ -146,29 +157,44 @@ def _budgets(contest: Comparison, panel: str, title: str) -> list[str]:
     for words, cost in (("draws of H", draws), ("multiply-adds", multiply_adds)):
         cells = _matrix(contest, panel, functools.partial(_spent, contest, cost))
         sections += [f"Equal {words}:", "", cells, ""]
-    rows = _equal_parameters(contest, panel)
-    if rows:
+    if pairs := equal_parameters(contest, panel):
         told = (
             "At equal parameters, W_rec included: the strongest rule without W_rec at the smallest N that has as many."
         )
         heads = ["", "parameters", "rival", "parameters", "over the rival, all episodes"]
-        sections += [told, "", markdown(heads, rows), ""]
+        sections += [told, "", markdown(heads, list(map(_pair, pairs))), ""]
     return sections
 
 
 def _spent(contest: Comparison, cost: Callable[[Run], int], place: Place) -> str:
+    found = at_equal_cost(contest, cost, place)
+    return "–" if found is None else with_interval(found)
+
+
+def at_equal_cost(contest: Comparison, cost: Callable[[Run], int], place: Place) -> Summary | None:
+    """The reward that is reached with what UNIT spends on all episodes; None where nobody can tell."""
     unit = Place(place.panel, UNIT, place.at)
     if place not in contest.found or unit not in contest.found:
-        return "–"
+        return None
     by = "first"
     run, budget = contest.found[place].chosen[by], cost(contest.found[unit].chosen[by])
     reached = [within(result, budget / cost(run)) for result in contest.found[place].judged[by]]
     known = [value for value in reached if value is not None]
-    return with_interval(summary(known, run.task.reward_range)) if len(known) == len(reached) else "–"
+    return summary(known, run.task.reward_range) if len(known) == len(reached) else None
 
 
-def _equal_parameters(contest: Comparison, panel: str) -> list[list[str]]:
-    rows = []
+class Pair(NamedTuple):
+    """A place with W_rec, the strongest one without that has as many parameters, and the former's reward over it."""
+
+    place: Place
+    parameters: int
+    rival: Place
+    rival_parameters: int
+    over: Estimate
+
+
+def equal_parameters(contest: Comparison, panel: str) -> list[Pair]:
+    pairs = []
     places = [place for place in contest.found if place.panel == panel]
     for place in (place for place in places if place.label in COUPLED):
         size = _size(contest, place)
@@ -177,15 +203,15 @@ def _equal_parameters(contest: Comparison, panel: str) -> list[list[str]]:
             N = min(p.at for p in enough)
             rival = Place(panel, contest.strongest([p.label for p in enough if p.at == N], N, "reward", panel), N)
             a, b = (contest.found[each].judged["reward"] for each in (place, rival))
-            names = [f"{each.label}, N = {each.at}" for each in (place, rival)]
-            found = _difference(contest.between(a, b, reward))
-            rows.append([names[0], f"{size:,}", names[1], f"{_size(contest, rival):,}", found])
-    return rows
+            pairs.append(Pair(place, size, rival, _size(contest, rival), contest.between(a, b, reward)))
+    return pairs
+
+
+def _pair(pair: Pair) -> list[str]:
+    names = [f"{each.label}, N = {each.at}" for each in (pair.place, pair.rival)]
+    found = f"{pair.over.effect:+.3f} [{pair.over.low:+.3f}, {pair.over.high:+.3f}]"
+    return [names[0], f"{pair.parameters:,}", names[1], f"{pair.rival_parameters:,}", found]
 
 
 def _size(contest: Comparison, place: Place) -> int:
     return parameters(contest.found[place].chosen["reward"])
-
-
-def _difference(found: Estimate) -> str:
-    return f"{found.effect:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
