@@ -5,8 +5,8 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
 DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning fuzz check newest bench bench-report bench-store screenshots extremes faults \
-	docs notebooks notebooks-test wheel
+.PHONY: setup demo test cluster-test kernels learning goldens fuzz check newest bench bench-report bench-store screenshots \
+	extremes faults docs notebooks notebooks-test wheel
 
 setup: .venv/ready
 	@$(BIN)/python .ci/ready.py
@@ -40,6 +40,10 @@ extremes: .venv/ready
 # Every rule learns what it should, on every engine; tables of thousands of runs: about three minutes.
 learning: .venv/ready
 	$(BIN)/pytest -m learning
+
+# Digests of all runs in the repository, verdicts and numbers of all studies, against tests/golden: two minutes.
+goldens: .venv/ready
+	$(BIN)/python tests/goldens.py compare
 
 # Attacks command lines, files and the C++ engine in two processes, for as long as one likes, and tells what fell.
 SECONDS ?= 600
