@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --constraint constraints.txt
 DOTS := awk '/Collecting|started|still running/ {printf "."; fflush()} /^Installing collected/ {printf " unpacking"; fflush()} END {print ""}'
 
-.PHONY: setup demo test cluster-test kernels learning goldens fuzz check newest bench bench-report bench-store screenshots \
+.PHONY: setup demo test cluster-test kernels learning bits goldens fuzz check newest bench bench-report bench-store screenshots \
 	extremes faults docs notebooks notebooks-test wheel
 
 setup: .venv/ready
@@ -40,6 +40,12 @@ extremes: .venv/ready
 # Every rule learns what it should, on every engine; tables of thousands of runs: about three minutes.
 learning: .venv/ready
 	$(BIN)/pytest -m learning
+
+# The bits of short runs of every variant of every rule, on this machine: the first time they are recorded, before a
+# change; after that they are compared, and what moved is named. Six minutes on two cores.
+BITS ?= build/bits.json
+bits: .venv/ready
+	$(BIN)/python tests/bits.py $(if $(wildcard $(BITS)),compare,record) $(BITS)
 
 # Digests of all runs in the repository, verdicts and numbers of all studies, against tests/golden: two minutes.
 goldens: .venv/ready
