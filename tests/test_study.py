@@ -203,6 +203,28 @@ def test_a_failure_is_written_down_against_its_run_and_the_others_go_on(tmp_path
     assert not list((tmp_path / "failed").iterdir())
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_train_returns_the_runs_that_finished_and_names_those_that_failed(stored, tmp_path, monkeypatch):
+    short, module = dataclasses.replace(TINY, episodes=64), engines.find("cpu")
+    runs, start = grid(short, seed=range(4)), module.start
+    other = dataclasses.replace(short, hidden=(6,))  # found to be broken before the others train
+    monkeypatch.setattr("coexplore.study.studies.faulty", lambda runs: {other: "its rule is broken"})
+    monkeypatch.setattr(module, "start", lambda group: broken() if group[0].seed in (1, 3) else start(group))
+    how = {"engine": "cpu", "progress": False, "store": tmp_path if stored else None}
+    with pytest.warns(UserWarning, match="^3 runs failed .*: MemoryError: no room$") as warned:
+        results = train([*runs, other], **how)
+    assert [result.run for result in results] == [runs[0], runs[2]]
+    failed = [(runs[1], "MemoryError: no room"), (runs[3], "MemoryError: no room"), (other, "its rule is broken")]
+    assert [(failure.run, failure.reason) for failure in results.failures] == failed
+    (warning,) = warned
+    assert warning.filename == __file__
+    assert str(warning.message) == repr(results).splitlines()[-1]
+    with pytest.raises(RuntimeError, match="no room"):
+        train([runs[1], runs[3]], **how)
+    monkeypatch.undo()
+    assert train(runs, **how).failures == ()
+
+
 def broken():
     raise MemoryError("no\nroom")
 

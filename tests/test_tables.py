@@ -1,6 +1,7 @@
 """Results as tables: a frame, files, and what a list of results shows of itself."""
 
 import contextlib
+import copy
 import json
 import sys
 
@@ -12,6 +13,7 @@ from coexplore import (
     Backprop,
     Boltzmann,
     Digits,
+    Failure,
     Linear,
     Multiplexer,
     Reinforce,
@@ -166,6 +168,19 @@ def test_a_list_of_results_shows_a_short_table_and_stays_a_list(store):
     assert "0.250 ± 0.000" in lines[2]
     assert max(map(len, lines)) < 120
     assert repr(Results()) == Results()._repr_html_() == "no results"
+
+
+def test_failures_are_a_line_below_the_table_of_the_list_that_train_gave_and_of_no_other():
+    failures = [Failure(FALLING.with_seed(seed), "cpu", f"<reason {seed}>") for seed in (4, 5)]
+    results = Results([made(FALLING)], failures)
+    assert results.failures == tuple(failures)
+    assert repr(results).splitlines()[-1] == "2 runs failed (see results.failures); the first: <reason 4>"
+    assert results._repr_html_().endswith("<p>2 runs failed (see results.failures); the first: &lt;reason 4&gt;</p>")
+    assert copy.copy(results).failures == results.failures
+    for others in (results[:], results + results[:], Results([made(FALLING)])):
+        assert others.failures == ()
+        assert "failed" not in repr(others)
+    assert "1 run failed" in repr(Results([made(FALLING)], failures[:1]))
 
 
 def test_a_notebook_gets_a_table_in_which_names_are_only_text(monkeypatch):

@@ -6,14 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Critic, Multiplexer, Result, Run, grid, tune
+from coexplore import Boltzmann, Critic, Failure, Multiplexer, Result, Run, grid, tune
 from coexplore.results.choosing import ranked
 from coexplore.run import bins, change
 from coexplore.settings import FieldError
 from coexplore.study import Study
 from coexplore.study.search import Search, Seeds, Trials, Untrained, conduct, outcome
 from coexplore.study.tuning import checked_seeds
-from coexplore.study.work import Failure
 
 SMALL = Run(rule=Boltzmann(steps=1), hidden=(3,), task=Multiplexer(bits=1), critic=Critic(width=2), episodes=1600)
 RATES = [0.001, 0.01, 0.1]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from coexplore.rules import StraightThrough as StraightThrough
     from coexplore.rules import UnbiasedWeightMax as UnbiasedWeightMax
     from coexplore.rules import WeightMax as WeightMax
+    from coexplore.run import Failure as Failure
     from coexplore.run import Result as Result
     from coexplore.run import Run as Run
     from coexplore.run import grid as grid
@@ -59,6 +60,7 @@ _HOMES = {
     "Critic": "critic",
     "Dataset": "tasks.dataset",
     "Digits": "tasks.supervised",
+    "Failure": "run",
     "Feedback": "rules",
     "HNCA": "rules",
     "Linear": "settings",

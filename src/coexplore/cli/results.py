@@ -8,11 +8,11 @@ from coexplore import engines
 from coexplore.cli.modules import import_selected, read_with_modules
 from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
-from coexplore.run import Result, select
+from coexplore.run import Result, failure_lines, select
 from coexplore.run.seeded import Runs, counted
 from coexplore.settings import one_line
 from coexplore.store import StoreError
-from coexplore.study import Interrupted, Study, failure_lines, study
+from coexplore.study import Interrupted, Study, study
 from coexplore.study.tensorboard import TensorBoard
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
-from coexplore.run import Result, by_setting, labels
+from coexplore.run import Failure, Result, by_setting, failure_count, labels
 from coexplore.settings import refusal
 from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import SHARE
@@ -27,7 +27,14 @@ class Lines(NamedTuple):
 
 
 class Results(list[Result]):
-    """What `train` and `load` give: a list in everything but its looks; what is cut or added of it is one too."""
+    """A list of `results` that prints as a table: what `train` and `load` return. Slices and sums of it are such lists.
+
+    `failures` has a `Failure` for each run that `train` could not finish. A slice, a sum or a sorted copy has none.
+    """
+
+    def __init__(self, results: Iterable[Result] = (), failures: Iterable[Failure] = ()) -> None:
+        super().__init__(results)
+        self.failures = tuple(failures)
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Result: ...
@@ -46,14 +53,20 @@ class Results(list[Result]):
         rows = [headings, *([_cut(name), *rest] for name, *rest in rows)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-        return "\n".join([f"{tally(self)}; {WHAT}", *(line.rstrip() for line in padded), *_rest(more)])
+        return "\n".join([f"{tally(self)}; {WHAT}", *(line.rstrip() for line in padded), *self._below(more)])
 
     def _repr_html_(self) -> str:
         if not self:
             return "no results"
         headings, rows, more = lines(self, MOST_ROWS)
         table = "".join([_html("th", headings), *(_html("td", row) for row in rows)])
-        return f"<p>{tally(self)}; {WHAT}</p><table>{table}</table>" + "".join(f"<p>{line}</p>" for line in _rest(more))
+        below = "".join(f"<p>{html.escape(line)}</p>" for line in self._below(more))
+        return f"<p>{tally(self)}; {WHAT}</p><table>{table}</table>{below}"
+
+    def _below(self, more: int) -> list[str]:
+        """The lines below the table, of whose settings `more` are not shown."""
+        cut = [f"… and {more} settings more; coexplore.frame(…) has every run"] if more else []
+        return [*cut, *([failure_count(self.failures)] if self.failures else [])]
 
 
 def gathered(results: object) -> list[Result]:
@@ -101,10 +114,6 @@ def tally(results: Sequence[Result]) -> str:
 
 def _cut(name: str) -> str:
     return name if len(name) <= WIDEST else name[: WIDEST - 1] + "…"
-
-
-def _rest(more: int) -> list[str]:
-    return [f"… and {more} settings more; coexplore.frame(…) has every run"] if more else []
 
 
 def _html(tag: str, cells: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 """One training run: its description (Run), what it leaves behind (Result), and its settings by name."""
 
 from coexplore.run.curve import bin_sizes, bins, thinned
+from coexplore.run.failure import Failure, failure_count, failure_lines
 from coexplore.run.names import change, dashed, flat, grid, labels, written
 from coexplore.run.presets import PRESETS, base
 from coexplore.run.repeat import command, origin
@@ -10,6 +11,7 @@ from coexplore.run.selection import select
 
 __all__ = [
     "PRESETS",
+    "Failure",
     "Result",
     "Run",
     "base",
@@ -19,6 +21,8 @@ __all__ = [
     "change",
     "command",
     "dashed",
+    "failure_count",
+    "failure_lines",
     "flat",
     "grid",
     "labels",

@@ -5,7 +5,6 @@ from coexplore.study.cluster import ClusterError
 from coexplore.study.snapshots import MOMENTS
 from coexplore.study.studies import SNAPSHOTS, THREADS, Interrupted, Study, faulty, study, train
 from coexplore.study.tuning import Tuned, tune
-from coexplore.study.work import Failure, failure_lines
 
 __all__ = [
     "MOMENTS",
@@ -13,13 +12,11 @@ __all__ = [
     "STOP",
     "THREADS",
     "ClusterError",
-    "Failure",
     "Interrupted",
     "Moment",
     "Stopped",
     "Study",
     "Tuned",
-    "failure_lines",
     "faulty",
     "study",
     "train",

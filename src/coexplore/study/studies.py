@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -20,7 +21,7 @@ from coexplore.engines.base import Engine, State
 from coexplore.engines.guard import fault, home
 from coexplore.results.listing import Results
 from coexplore.rules import Rule
-from coexplore.run import Result, Run, needs
+from coexplore.run import Failure, Result, Run, failure_count, failure_lines, needs
 from coexplore.run.editions import difference
 from coexplore.run.programs import in_32_bits
 from coexplore.run.seeded import Runs, Seeded, counted, portions
@@ -30,7 +31,7 @@ from coexplore.study.callbacks import Callback, Caller, Raised, Stopped, checked
 from coexplore.study.cluster import checked_address, train_on_cluster
 from coexplore.study.progress import Shown, shown
 from coexplore.study.snapshots import MOMENTS
-from coexplore.study.work import Failure, Work, failure_lines
+from coexplore.study.work import Work
 from coexplore.tasks.base import AnyTask
 
 MOST_WAITING = 64  # threads for groups of a GPU
@@ -76,6 +77,9 @@ def train(
     """Train every one of the `runs`, and return the results in the same order. `engine` is the first that can, unless
     it is named; `progress` shows bars; one thread per core, unless `threads` says otherwise.
 
+    A run that fails has no result: it is one of the `failures` of the Results, and one warning says so. If no run
+    finished, a RuntimeError says why.
+
     With a `store` (a folder), finished runs are read instead of trained, an interrupted training goes on, and
     `snapshots` says how often networks are looked at on the way (0: at the end alone). With a `cluster` ("ray", or the
     address of one) its machines train, at most `threads` groups of runs at a time if that is given.
@@ -83,10 +87,16 @@ def train(
     A `callback` is called with a `Moment` of each run, `snapshots` times on its way. A run for which it answers STOP
     trains no further, and has no result; with a store it leaves a checkpoint.
     """
-    done = study(runs, engine, progress, threads, store, snapshots, cluster, callback)
-    if done.failures:
+    return _finished(study(runs, engine, progress, threads, store, snapshots, cluster, callback))
+
+
+def _finished(done: Study) -> Results:
+    """The results, with a warning at the caller of `train` if some runs failed; an error if all that ended did."""
+    if done.failures and not done.results:
         raise RuntimeError("; ".join(failure_lines(done.failures)))
-    return Results(done.results)
+    if done.failures:
+        warnings.warn(failure_count(done.failures), stacklevel=3)
+    return Results(done.results, done.failures)
 
 
 @in_32_bits
@@ -171,8 +181,10 @@ def _done(runs: Runs, work: Work, folder: Store | None, seconds: float) -> Study
     if folder and work.trained:
         folder.update_index(work.finished.values())
     results = [work.finished[run] for run in runs if run in work.finished]
+    failed = {failure.run: failure for failure in work.failures}
+    failures = [failed.pop(run) for run in runs if run in failed] if failed else []  # in the order of the runs
     seconds = max(seconds - work.compile_seconds, 0.0)
-    return Study(results, work.failures, work.problems, len(work.trained), seconds, work.compile_seconds, work.stopped)
+    return Study(results, failures, work.problems, len(work.trained), seconds, work.compile_seconds, work.stopped)
 
 
 def faulty(runs: Runs) -> dict[Run, str]:

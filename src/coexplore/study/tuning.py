@@ -6,13 +6,12 @@ from pathlib import Path
 
 from coexplore.results.choosing import MEASURES, ranked
 from coexplore.results.listing import Results
-from coexplore.run import Run, command
+from coexplore.run import Run, command, failure_lines
 from coexplore.settings import refusal
 from coexplore.stats.estimates import Summary, summary
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
 from coexplore.study.snapshots import MOMENTS
 from coexplore.study.studies import Study, listed, study
-from coexplore.study.work import failure_lines
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,14 +10,13 @@ import datetime
 import functools
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 
 from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
 from coexplore.engines.watched import not_finite, too_large
-from coexplore.run import Result, Run, command, origin
+from coexplore.run import Failure, Result, Run, origin
 from coexplore.run.programs import in_32_bits
 from coexplore.store import Checkpoint, Unwritable
 from coexplore.study.callbacks import Caller, Raised, Stopped
@@ -33,26 +32,6 @@ STARTS = 4  # of its groups at a time: the first ones, which have most to do, sh
 
 class Again(Exception):
     """Runs whose checkpoints are of no use begin again; nothing else has happened."""
-
-
-class Failure(NamedTuple):
-    run: Run
-    engine: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{command(self.run) or self.run.digest[:12]} --engine {self.engine}: {self.reason}"
-
-
-def failure_lines(failures: Sequence[Failure]) -> list[str]:
-    """A line for each, but one for all seeds of a setting that failed alike."""
-    alike = Counter((failure.run.setting, failure.engine, failure.reason) for failure in failures)
-    lines: dict[tuple[Run, str, str], str] = {}
-    for failure in failures:
-        others = alike[failure.run.setting, failure.engine, failure.reason] - 1
-        more = f" (and {others} more seed{'s' * (others > 1)})" if others else ""
-        lines.setdefault((failure.run.setting, failure.engine, failure.reason), f"{failure}{more}")
-    return list(lines.values())
 
 
 class Room:
