@@ -183,6 +183,16 @@ def test_a_run_that_cannot_be_trained_is_named_when_nothing_else_is_left():
         tune([change(SMALL, "learning_rate", 1e38)], range(1), range(1, 3), progress=False)
 
 
+def test_runs_that_fail_are_warned_of_once_and_kept_beside_the_results():
+    failing = change(SMALL, "learning_rate", 1e38)
+    with pytest.warns(UserWarning, match="^2 runs failed .*no longer finite") as warned:
+        found = tune([failing, SMALL], range(2), range(2, 4), progress=False)
+    assert [warning.filename for warning in warned] == [__file__]
+    assert found.chosen == SMALL
+    assert [result.seed for result in found.results] == [2, 3]
+    assert [failure.run for failure in found.results.failures] == grid(failing, seed=range(2))
+
+
 def test_seeds_count_once():
     assert checked_seeds([1, 1, 2], [3, 4, 4]) == Seeds([1, 2], [3, 4], [], 10)
 

@@ -1,12 +1,13 @@
 """`tune`: choose among settings on some seeds, judge the one that was chosen on others."""
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from coexplore.results.choosing import MEASURES, ranked
 from coexplore.results.listing import Results
-from coexplore.run import Run, command, failure_lines
+from coexplore.run import Failure, Run, command, failure_count, failure_lines
 from coexplore.settings import refusal
 from coexplore.stats.estimates import Summary, summary
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
@@ -20,7 +21,8 @@ class Tuned:
 
     `scores` has every setting that was tried, best first: its mean over the seeds it was tried on.
 
-    The best of many tries owes something to luck; `results`, of the chosen one on other seeds, do not.
+    The best of many tries owes something to luck; `results`, of the chosen one on other seeds, do not. Their
+    `failures` are those of the whole search: a setting of which a run failed has no score.
     """
 
     by: str
@@ -67,7 +69,7 @@ def tune(
 
 
 def _tuned(search: Search, train: Callable[[list[Run]], Study]) -> Tuned:
-    trials, failures = Trials(), []
+    trials, failures = Trials(), list[Failure]()
 
     def trained(runs: list[Run]) -> Study:
         done = train(runs)
@@ -76,9 +78,13 @@ def _tuned(search: Search, train: Callable[[list[Run]], Study]) -> Tuned:
 
     conduct([search], trials, trained)
     try:
-        return tuned(search, outcome(search, trials), trials)
+        found = tuned(search, outcome(search, trials), trials)
     except LookupError:
         raise RuntimeError("; ".join(failure_lines(failures))) from None
+    if failures:
+        warnings.warn(failure_count(failures), stacklevel=3)
+        found.results.failures = tuple(failures)
+    return found
 
 
 def searched(settings: Sequence[Run], seeds: Seeds, by: str) -> Search:
