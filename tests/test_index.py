@@ -1,5 +1,6 @@
 """The index of a store: what it says is what the files say, and it is never believed over them."""
 
+import gc
 import os
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from coexplore import Boltzmann, Multiplexer, Reinforce, Run, grid
 from coexplore.run.result import Result
-from coexplore.store import Store, StoreError, read
+from coexplore.store import Store, StoreError, folder, read
 from coexplore.store.folder import INDEX
 from coexplore.store.sealed import seal, unseal
 
@@ -125,3 +126,24 @@ def test_a_store_that_cannot_be_written_to_is_read_all_the_same(store, monkeypat
 
     monkeypatch.setattr("coexplore.store.folder.write_index", full)
     assert len(read(store)[0]) == len(BOTH)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_reading_many_results_leaves_the_garbage_collector_as_it_was(enabled, store, monkeypatch):
+    frozen, during, stamps = gc.get_freeze_count(), [], Store._stamps
+    monkeypatch.setattr(folder, "MANY", 0)
+    monkeypatch.setattr(Store, "_stamps", lambda self: during.append(gc.isenabled()) or stamps(self))
+    place, was = Store(store), gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        place.results()
+        place.find_all([RUN])
+        assert gc.isenabled() == enabled
+        monkeypatch.setattr(Store, "_stamps", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            place.results()
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was else gc.disable)()
+    assert during == [False, False]
+    assert gc.get_freeze_count() == frozen

@@ -85,7 +85,7 @@ class Store:
         known: dict[Run, Result] = {}
         problems: list[str] = []
         learned: dict[str, Result] = {}
-        with _all_kept() if len(runs) > MANY else contextlib.nullcontext():
+        with _without_collector() if len(runs) > MANY else contextlib.nullcontext():
             stamps = self._stamps() if len(runs) > MANY else stamps_of(self.folder, [name for _, name in files])
             indexed = self._index.results(self.folder, stamps)
             for run, name in files:
@@ -106,7 +106,7 @@ class Store:
         """All of them, and a line for each file that cannot be used. What the index did not know, it learns."""
         results, problems, learned = [], [], {}
         unknown: list[UnknownError] = []
-        with _all_kept():
+        with _without_collector():
             stamps = self._stamps()
             indexed = self._index.results(self.folder, stamps)
             for name in sorted(stamps):
@@ -279,16 +279,12 @@ class Store:
 
 
 @contextlib.contextmanager
-def _all_kept() -> Iterator[None]:
-    """While very many objects are made that all stay, looking for garbage among them would take longest: so nobody
-    does, now or later."""
-    if not gc.isenabled():
-        yield
-        return
+def _without_collector() -> Iterator[None]:
+    """Disable the garbage collector: all that is read stays, and it would go through all of that again and again."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if gc.get_count()[0] > MANY:
-            gc.freeze()
-        gc.enable()
+        if enabled:
+            gc.enable()
