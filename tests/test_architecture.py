@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "coexplore"
 
 # From the ground up; a module may import from layers below its own, and within its own folder.
 LAYERS = [
-    ["code_hash", "files", "settings", "stats", "units"],
+    ["code_hash", "files", "programs", "settings", "stats", "units"],
     ["rules"],
     ["critic", "tasks"],
     ["network"],

@@ -21,7 +21,6 @@ from coexplore import Boltzmann, Recurrent, Reinforce, Run
 from coexplore.engines import cpu, xla
 from coexplore.engines.cuda import layout
 from coexplore.engines.one_layer import numbers
-from coexplore.run import programs
 from coexplore.settings import FieldError
 
 ROOT = Path(__file__).parents[1]
@@ -110,22 +109,6 @@ def test_a_checkpoint_that_does_not_fit_the_run_is_refused_in_one_line(engine):
             engine.restore([run], [{**right, **wrong}])
     with pytest.raises(ValueError, match=rf"^checkpoint: {name} is not there"):
         engine.restore([run], [{key: x for key, x in right.items() if key != name}])
-
-
-def test_programs_are_forgotten_before_a_process_dies_of_them(tmp_path, monkeypatch):
-    """Each keeps mappings of memory, of which a process has so many: a study of some 160 shapes would take all."""
-    cleared = []
-    monkeypatch.setattr(programs.jax, "clear_caches", lambda: cleared.append(True))
-    for place, text in (("MAPPINGS", "x\n" * 51), ("LIMIT", "100")):
-        (tmp_path / place).write_text(text)
-        monkeypatch.setattr(programs, place, tmp_path / place)
-    for _ in range(2 * programs.EVERY):
-        programs.make_room()
-    assert len(cleared) == 2
-    (tmp_path / "LIMIT").write_text("102")
-    for _ in range(programs.EVERY):
-        programs.make_room()
-    assert len(cleared) == 2
 
 
 @pytest.mark.parametrize("most", [1e6, 3.4e38, 3.5e38, 1e300])

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt
 
 from coexplore.critic import Critic, CriticParams
+from coexplore.programs import jit
 from coexplore.rules import Feedback, Rule
 from coexplore.rules.base import odds
 from coexplore.rules.laws import AbstractActivity, Gaussian, Law, Output
@@ -69,7 +70,7 @@ def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, "
     return init_key, train_key
 
 
-@partial(jax.jit, static_argnames="sizes")
+@partial(jit, static_argnames="sizes")
 def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Params:
     """Parameters before learning; `sizes` are those of the observation, the hidden layers and the output."""
     *layer_keys, critic_key = jax.random.split(key, len(sizes))
@@ -78,7 +79,7 @@ def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Param
     return Params(tuple(law.init(D, N, layer_key) for law, D, N, layer_key in shapes), of_critic)
 
 
-@jax.jit
+@jit
 def spread_evenly(params: Params) -> Params:
     """Parameters before learning with every W of Glorot's uniform law instead of his normal one."""
 

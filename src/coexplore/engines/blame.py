@@ -15,6 +15,7 @@ from coexplore.engines.base import Engine, S
 from coexplore.engines.guard import rule_names, task_name
 from coexplore.engines.watched import not_finite, too_large
 from coexplore.network import Network, Params
+from coexplore.programs import jit
 from coexplore.run.run import Run
 from coexplore.settings import worked_out
 from coexplore.tasks.base import Task
@@ -84,7 +85,7 @@ def _owner(run: Run, names: list[str]) -> tuple[str | None, str]:
 def _first_credit(run: Run) -> list[str]:
     """The parameters whose credit is not finite when an agent first acts, on an observation of zeros."""
 
-    @jax.jit
+    @jit
     def credit(net: Network, s: Float[Array, "1 D"], key: Key[Array, ""]) -> Params:
         params = run.init()
         return network.eligibility(net, params, s, network.act(net.actor, params, s, key))

@@ -17,10 +17,10 @@ from coexplore.engines.base import Fault, said
 from coexplore.engines.program import Program, program
 from coexplore.engines.watched import Noted, WatchedRule, WatchedTask, called, check_shape, named_leaves, not_finite
 from coexplore.network import Network
+from coexplore.programs import in_32_bits, jit
 from coexplore.rules import OURS, Rule
 from coexplore.rules.laws import Law, Output
 from coexplore.rules.several import Bits, Softmaxes
-from coexplore.run.programs import in_32_bits
 from coexplore.run.run import Run
 from coexplore.settings import shown, worked_out
 from coexplore.tasks.base import Task
@@ -161,7 +161,7 @@ def _check_linear(run: Run) -> None:
 def _noisy_credits(run: Run, delta: Float[Array, " 1"]) -> tuple[Any, ...]:
     """The credits of each layer in a network of random weights, for the same draws whatever the signal."""
 
-    @jax.jit
+    @jit
     def credits(net: Network, key: Key[Array, ""], delta: Float[Array, " 1"]) -> tuple[Any, ...]:
         leaves, tree = jax.tree.flatten(jax.eval_shape(run.init))
         keys = jax.random.split(key, len(leaves) + 2)

@@ -14,6 +14,7 @@ import numpy as np
 from coexplore import network
 from coexplore.critic import Critic
 from coexplore.network import Actor, Params
+from coexplore.programs import jit
 from coexplore.run.accuracy import accuracies, accuracy
 from coexplore.run.frozen import FIRING, QUICKLY, fixed
 from coexplore.run.result import Tensor, Tensors
@@ -88,5 +89,5 @@ def _see(actor: Actor, critic: Critic | None, task: Task, params: Params, state:
     return seen
 
 
-_seen = jax.jit(_see, compiler_options=QUICKLY)
-_seen_group = jax.jit(jax.vmap(_see, (0, None, None, 0, None, None)), compiler_options=QUICKLY)
+_seen = jit(_see, compiler_options=QUICKLY)
+_seen_group = jit(jax.vmap(_see, (0, None, None, 0, None, None)), compiler_options=QUICKLY)

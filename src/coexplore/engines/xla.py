@@ -30,6 +30,7 @@ from coexplore.engines.look import look_at_group
 from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, data_of, each_rate, padded, program, stack
 from coexplore.engines.threefry import fused
 from coexplore.network import Params
+from coexplore.programs import jit
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
@@ -293,7 +294,7 @@ def _updates(program: Program, data: Any, keys: Any, U: Any, progress: Progress,
     return jax.lax.fori_loop(0, n, body, (progress, jnp.zeros(progress.curve.shape[0])))
 
 
-_train_keys = jax.jit(jax.vmap(lambda seed: fused(network.root_keys(seed)[1])))
-_moments = jax.jit(jax.vmap(ADAM.init))
-_advance = jax.jit(_updates, compiler_options=OPTIONS)
-_one_update = jax.jit(_update_group, compiler_options=OPTIONS)
+_train_keys = jit(jax.vmap(lambda seed: fused(network.root_keys(seed)[1])))
+_moments = jit(jax.vmap(ADAM.init))
+_advance = jit(_updates, compiler_options=OPTIONS)
+_one_update = jit(_update_group, compiler_options=OPTIONS)

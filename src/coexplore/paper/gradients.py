@@ -22,6 +22,7 @@ W_rec of Algorithm 1 is symmetric with nothing on its diagonal, and so is that p
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,10 +35,10 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Network, Params
+from coexplore.programs import in_32_bits, jit
 from coexplore.rules import Boltzmann, Recurrent
 from coexplore.rules.laws import Law
 from coexplore.run import Run, change
-from coexplore.run.programs import in_32_bits
 from coexplore.tasks.base import Task
 from coexplore.units import drive
 
@@ -99,7 +100,7 @@ def own_block(
     return _own(run.network, _task(run), run.batch, right, params, keys.reshape(-1, together))
 
 
-@eqx.filter_jit
+@functools.partial(jit, static_argnames=("net", "task", "batch", "right"))
 def _own(net: Network, task: Task, batch: int, right: bool, params: Params, keys: Key[Array, "n m"]) -> tuple[Any, Any]:
     def credit(key: Key[Array, ""]) -> Any:
         state_key, act_key, value_key = jax.random.split(key, 3)
@@ -143,7 +144,7 @@ def paired(gradient: Any) -> Any:
     return eqx.tree_at(lambda g: g.W_rec, gradient, both * (1 - jnp.eye(len(both), dtype=both.dtype)))
 
 
-@eqx.filter_jit
+@functools.partial(jit, static_argnames=("net", "law", "task", "states"))
 def _exact(net: Network, law: Law, task: Task, states: int, params: Params, keys: Key[Array, " n"]) -> tuple[Any, Any]:
     def add(total: Any, key: Key[Array, ""]) -> tuple[Any, None]:
         state_key, path_key = jax.random.split(key)

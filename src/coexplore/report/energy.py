@@ -11,11 +11,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from coexplore.programs import in_32_bits
 from coexplore.report.settings import short
 from coexplore.rules import Boltzmann
 from coexplore.run import Result
 from coexplore.run.frozen import within_reach
-from coexplore.run.programs import in_32_bits
 from coexplore.settings import at_the_end
 from coexplore.tasks.base import Task
 from coexplore.tasks.multiplexer import Multiplexer

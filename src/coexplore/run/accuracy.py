@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.run.programs import in_32_bits
+from coexplore.programs import in_32_bits, jit
 from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
@@ -54,5 +54,5 @@ def _share_right(actor: Actor, task: Labelled, params: Params) -> Float[Array, "
     return jnp.mean(jax.lax.map(share, jax.random.split(jax.random.key(0), DRAWS)))
 
 
-_accuracy = jax.jit(_share_right)
-_accuracies = jax.jit(jax.vmap(_share_right, (0, None, 0)))
+_accuracy = jit(_share_right)
+_accuracies = jit(jax.vmap(_share_right, (0, None, 0)))

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from coexplore.code_hash import code_hash
+from coexplore.programs import forget
 from coexplore.rules import Rule
-from coexplore.run.programs import forget
 from coexplore.settings import Json, is_ours, refusal
 from coexplore.tasks.base import VERSION, AnyTask
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
+from coexplore.programs import in_32_bits, jit, make_room
 from coexplore.rules.laws import with_first
 from coexplore.run.kinds import TaskName
 from coexplore.run.policy import OPTIONS, Floats, Ints, Policy, expected, in_parts, output
-from coexplore.run.programs import in_32_bits, make_room
 from coexplore.run.run import Run
 from coexplore.settings import Count, FieldError, refusal
 from coexplore.stats.bounded import Bounds
@@ -148,7 +148,7 @@ def _one_step(policy: Policy, task: Task, how: How) -> Evaluation:
     return Evaluation(rewards, bounds)
 
 
-@functools.partial(jax.jit, static_argnames="deterministic", compiler_options=OPTIONS)
+@functools.partial(jit, static_argnames="deterministic", compiler_options=OPTIONS)
 def _rewards(
     actor: Actor,
     params: Params,

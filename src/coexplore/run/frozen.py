@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
+from coexplore.programs import in_32_bits, jit
 from coexplore.run.needs import needed
-from coexplore.run.programs import in_32_bits
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
 from coexplore.tasks.arrays import on_device
@@ -86,6 +86,6 @@ def fixed(task: Task) -> tuple[State, Key[Array, ""]]:
     return task.sample(STATES, state_key), act_key
 
 
-@functools.partial(jax.jit, compiler_options=QUICKLY)
+@functools.partial(jit, compiler_options=QUICKLY)
 def _firing(actor: Actor, task: Task, params: Params, state: State, key: Key[Array, ""]) -> list[Array]:
     return [activity.h.mean(axis=0) for activity in network.act(actor, params, task.observe(state), key)]

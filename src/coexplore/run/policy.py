@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
+from coexplore.programs import jit
 from coexplore.rules.laws import Output
 from coexplore.run.contents import Tensor
 from coexplore.run.needs import check_fits
@@ -77,17 +78,17 @@ def expected(actor: Actor, params: Params, s: Float[Array, " D"]) -> Float[Array
     return jax.vmap(given_one_draw)(jax.random.split(jax.random.key(0), DRAWS)).mean(axis=0)
 
 
-@functools.partial(jax.jit, compiler_options=OPTIONS)
+@functools.partial(jit, compiler_options=OPTIONS)
 def _drawn(actor: Actor, params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Array:
     return output(actor).action(network.act(actor, params, s, key)[-1].h)
 
 
-@functools.partial(jax.jit, compiler_options=OPTIONS)
+@functools.partial(jit, compiler_options=OPTIONS)
 def _decided(actor: Actor, params: Params, s: Float[Array, "B D"]) -> Array:
     return output(actor).decided(jax.vmap(functools.partial(expected, actor, params))(s))
 
 
-@functools.partial(jax.jit, compiler_options=OPTIONS)
+@functools.partial(jit, compiler_options=OPTIONS)
 def _drawn_each(
     actor: Actor,
     params: Params,

@@ -11,6 +11,7 @@ from jaxtyping import Array, Key
 from numpy.typing import ArrayLike, NDArray
 
 from coexplore.network import Params
+from coexplore.programs import in_32_bits
 from coexplore.rules import Rule
 from coexplore.run.accuracy import accuracy
 from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tensors, score
@@ -18,7 +19,6 @@ from coexplore.run.editions import difference
 from coexplore.run.evaluation import Evaluation, How, evaluated
 from coexplore.run.frozen import within_reach
 from coexplore.run.policy import Policy
-from coexplore.run.programs import in_32_bits
 from coexplore.run.repeat import command
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, Json, at_the_end, refusal

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from coexplore import network, rules
 from coexplore.critic import Critic
 from coexplore.network import Network, Params
+from coexplore.programs import in_32_bits
 from coexplore.rules import Boltzmann, Rule
 from coexplore.run.editions import with_edition
 from coexplore.run.parts import asked, build_named, check_named, describe_named, differing, named
-from coexplore.run.programs import in_32_bits
 from coexplore.settings import (
     Choice,
     Count,

@@ -10,7 +10,7 @@ import numpy as np
 from coexplore.engines.base import Engine, S
 from coexplore.engines.guard import foreign
 from coexplore.network import Params
-from coexplore.run.programs import make_room
+from coexplore.programs import make_room
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.store import Checkpoint, cause

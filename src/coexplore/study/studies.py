@@ -19,11 +19,11 @@ from typing import NamedTuple, TypeVar
 from coexplore import engines
 from coexplore.engines.base import Engine, State
 from coexplore.engines.guard import fault, home
+from coexplore.programs import in_32_bits
 from coexplore.results.listing import Results
 from coexplore.rules import Rule
 from coexplore.run import Failure, Result, Run, failure_count, failure_lines, needs
 from coexplore.run.editions import difference
-from coexplore.run.programs import in_32_bits
 from coexplore.run.seeded import Runs, Seeded, counted, portions
 from coexplore.settings import Count, refusal
 from coexplore.store import Store, Unwritable

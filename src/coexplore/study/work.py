@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
 from coexplore.engines.watched import not_finite, too_large
+from coexplore.programs import in_32_bits
 from coexplore.run import Failure, Result, Run, origin
-from coexplore.run.programs import in_32_bits
 from coexplore.store import Checkpoint, Unwritable
 from coexplore.study.callbacks import Caller, Raised, Stopped
 from coexplore.study.group import SPOILT, Group, unusable

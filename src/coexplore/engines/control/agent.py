@@ -17,6 +17,7 @@ from coexplore.critic import Critic, CriticParams
 from coexplore.engines.control.worlds import control
 from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate, program
 from coexplore.network import Params
+from coexplore.programs import jit
 from coexplore.rules import Rule
 from coexplore.run.run import Run
 from coexplore.settings import schedule, worked_out
@@ -131,7 +132,7 @@ def compiled(structure: Any, shapes: tuple[tuple[int, ...], ...], program: Any, 
         after, actions = step(named, numbers, pace, key, arrays, seen)
         return jax.tree.leaves(after), actions
 
-    return jax.jit(jax.vmap(one), compiler_options=OPTIONS, donate_argnums=3)
+    return jit(jax.vmap(one), compiler_options=OPTIONS, donate_argnums=3)
 
 
 def step(

@@ -38,6 +38,7 @@ from coexplore.engines.cuda.layout import (
 from coexplore.engines.look import norm_names, progress_after
 from coexplore.engines.one_layer import multiplexer, predicts, refused, steps, structure
 from coexplore.network import Params
+from coexplore.programs import jit
 from coexplore.rules import Boltzmann, Reinforce
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensor, Tensors
@@ -150,7 +151,7 @@ def _beginning(run: Run) -> str:
     return "predicted" if predicts(run) else "reward"
 
 
-@jax.jit
+@jit
 def _first_key(seed: Any) -> Any:
     return network.root_keys(seed)[0]
 

@@ -34,6 +34,7 @@ from coexplore.engines.program import padded
 from coexplore.engines.threefry import fused
 from coexplore.engines.watched import named_leaves
 from coexplore.network import Network, Params
+from coexplore.programs import jit
 from coexplore.run.curve import bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
@@ -171,7 +172,7 @@ def _weights(runs: list[Run], width: int) -> Any:
     return jnp.asarray(np.stack(padded([weights[run] for run in runs], width)))
 
 
-@functools.partial(jax.jit, static_argnames="sizes")
+@functools.partial(jit, static_argnames="sizes")
 def _first_weights(net: Network, sizes: tuple[int, ...], seeds: Any) -> Float[Array, "k n"]:
     """As `Run.init` has them, each run's in a row."""
     return jax.vmap(lambda seed: ravel_pytree(network.init(net, sizes, network.root_keys(seed)[0]))[0])(seeds)
@@ -272,14 +273,14 @@ def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
     return mean_returns(run, tensors["tally.sums"])[: full_bins(int(tensors["done"]), run.updates)]
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jit, static_argnums=0)
 def _named(shape: Shape, agent: Any) -> Any:
     return jax.vmap(shape.named)(agent.weights)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jit, static_argnums=0)
 def _unscaled(shape: Shape, agent: Any) -> Any:
     return jax.vmap(lambda agent: unscaled(shape.named(agent.weights), agent.scale))(agent)
 
 
-_train_keys = jax.jit(jax.vmap(train_key))
+_train_keys = jit(jax.vmap(train_key))

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from coexplore import network
 from coexplore.engines.control.agent import Agent, Pace, Scale, Seen, step, unravelled
 from coexplore.engines.program import OPTIONS, Program
+from coexplore.programs import jit
 from coexplore.tasks.functional import Functions
 
 ENVIRONMENTS = np.uint32(2**32 - 1)  # the key that a run's environments begin with: agents never get that far
@@ -98,8 +99,8 @@ def compiled(shape: Shape) -> tuple[Any, Any]:
 
         return jax.lax.while_loop(on, body, (jnp.int32(0), worlds))[1]
 
-    begin = jax.jit(jax.vmap(functools.partial(_begin, shape)))
-    return begin, jax.jit(go_on, compiler_options=OPTIONS, donate_argnums=1)
+    begin = jit(jax.vmap(functools.partial(_begin, shape)))
+    return begin, jit(go_on, compiler_options=OPTIONS, donate_argnums=1)
 
 
 def _keys(key: Any, episode: Any) -> Any:
