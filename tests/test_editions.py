@@ -5,6 +5,7 @@ import json
 import textwrap
 
 import gymnasium
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_a_grid_hashes_its_code_once(monkeypatch):
     from coexplore.run import editions
 
     hashed = []
-    monkeypatch.setattr(editions, "code_hash", lambda *code: hashed.append(code) or code_hash(*code))
+    monkeypatch.setattr(editions, "code_hash", lambda *code, **how: hashed.append(code) or code_hash(*code, **how))
     runs = grid(Run(rule=Plain(), task=Coin(), **TINY), gain=[0.1 * i for i in range(50)], seed=range(3))
     assert len(set(runs)) == 150
     assert len(hashed) <= 4
@@ -195,13 +196,80 @@ def test_in_a_notebook_new_code_never_gets_old_numbers_nor_a_comment_a_training(
     assert trained("a") == (0, first[1])
     assert trained("b") == first
 
+    def acted(code):
+        """By a network that was trained with the first helper, which a file keeps."""
+        cell(code)
+        (result,) = load(tmp_path / "c")
+        return result.act(np.random.default_rng(0).normal(size=(64, 20)), key=0).tolist()
 
-def test_a_network_that_acts_with_other_code_than_it_learned_with_says_so():
+    trained("c")
+    before = acted("")
+    with pytest.warns(UserWarning, match="which acts now"):
+        after = acted("def bent(d):\n    return 3 - d")
+    assert after != before
+    assert acted("def bent(d):\n    return d") == before
+
+
+STEPS = """
+import jax
+import jax.numpy as jnp
+
+def scanned(carry, d):
+    return carry, bent(d)
+
+def looped(i, d):
+    return bent(d)
+
+@jax.checkpoint
+def kept(d):
+    return bent(d)
+
+@jax.jit
+def compiled(d):
+    return bent(d)
+"""
+LAW = """
+import dataclasses
+from coexplore import Reinforce, Rule, choice
+from coexplore.rules.laws import Bernoulli
+
+class Bent(Bernoulli):
+    def init(self, D, N, key):
+        one = jnp.ones(1)
+        ways = (jax.lax.scan(scanned, 0.0, one)[1], jax.lax.fori_loop(0, 1, looped, one), kept(one), compiled(one))
+        return dataclasses.replace(super().init(D, N, key), b=jnp.concatenate(ways))
+
+class Bending(Rule):
+    name, title = "traced-of-tests", "its law names functions that JAX has traced"
+    centring: str = choice("reward", "the signal is R", options=("reward",))
+    credit = Reinforce.credit
+
+    @property
+    def law(self):
+        return Bent()
+"""
+
+
+@pytest.mark.parametrize("again", ["", LAW], ids=["the helper", "the helper and the classes"])
+def test_no_function_that_jax_has_traced_keeps_the_helper_that_it_named_before(again):
+    notebook = {"__name__": "__main__"}
+    of_the_user = jax.jit(lambda x: x + 1)
+    of_the_user(0.0)
+    exec(STEPS + LAW, notebook)
+    for term in (1.0, 5.0, 1.0):
+        exec(f"def bent(d):\n    return d + {term}\n{again}", notebook)
+        run = Run(rule=notebook["Bending"](), **TINY)
+        assert run.init().layers[0].b.tolist() == [1 + term] * 4
+    assert of_the_user._cache_size() == 1
+
+
+@pytest.mark.parametrize("how", ["act", "evaluate"])
+def test_a_network_that_acts_with_other_code_than_it_learned_with_says_so(how):
     kind = edited(Plain, credit=other_credit)
     (result,) = train(Run(rule=kind(), **TINY), progress=False)
     kind.credit = Plain.credit
     with pytest.warns(UserWarning, match="the run means edition .*, here is edition .*, which acts now") as warned:
-        result.evaluate(episodes=2)
+        result.act(np.zeros(result.run.task.size), key=0) if how == "act" else result.evaluate(episodes=2)
     assert warned[0].filename == __file__
 
 

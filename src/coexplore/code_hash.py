@@ -47,15 +47,21 @@ OURS = "coexplore"
 _first_seen: dict[tuple[int, str], tuple[object, str]] = {}  # of values that code changes; the owner is held
 
 
-def code_hash(*code: object) -> str:
+def code_hash(*code: object, parts: dict[object, str] | None = None) -> str:
     """Hash what these classes, functions or values do.
+
+    Args:
+        code: what is hashed.
+        parts: gets the hash of every function and class that was followed, if it is given.
 
     Raises:
         RecursionError: if what the code names is nested too deeply to be followed.
     """
-    changed = _Hashes(code).names_changed()
-    parts = [f"{sys.version_info[0]}.{sys.version_info[1]}", *map(_Hashes(code, changed).of, code)]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:LENGTH]
+    hashes = _Hashes(code, _Hashes(code).names_changed())
+    found = [f"{sys.version_info[0]}.{sys.version_info[1]}", *map(hashes.of, code)]
+    if parts is not None:
+        parts |= {x: own for own, x in hashes.known.values() if isinstance(x, types.FunctionType | type)}
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:LENGTH]
 
 
 def is_own(module: str | None) -> bool:

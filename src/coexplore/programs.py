@@ -1,5 +1,6 @@
-"""Compiled programs of ours: of which a process can hold only so many, and whose numbers have 32 bits."""
+"""Compiled programs of ours: the register by which they are forgotten, and the configuration of JAX that they need."""
 
+import contextlib
 import functools
 import itertools
 import threading
@@ -17,6 +18,8 @@ MAPPINGS, LIMIT = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 EVERY = 16  # calls between two looks, which take milliseconds; each may stand for some 400 mappings
 OURS_GO, ALL_GO = 0.5, 0.75  # shares of the mappings beyond which our programs are forgotten, and all programs
 _calls = itertools.count()
+_edits = 0  # how often code of the user's has changed
+_context = jax.make_user_context(0)  # type: ignore[no-untyped-call]  # JAX uses again what it traced under this value
 _programs: weakref.WeakSet[Any] = weakref.WeakSet()
 _lock = threading.Lock()  # of the set, which threads add to while another goes through it
 
@@ -42,12 +45,7 @@ def make_room() -> None:
     for program in ours:
         program.clear_cache()
     if _mapped() > ALL_GO:  # those of the user, and small ones of single operations, which JAX forgets with all others
-        forget()
-
-
-def forget() -> None:
-    """Forget all compiled programs."""
-    jax.clear_caches()  # type: ignore[no-untyped-call]
+        jax.clear_caches()  # type: ignore[no-untyped-call]
 
 
 def _mapped() -> float:
@@ -55,18 +53,32 @@ def _mapped() -> float:
     return MAPPINGS.read_bytes().count(b"\n") / int(LIMIT.read_text())
 
 
-def in_32_bits(function: Callable[P, T]) -> Callable[P, T]:
-    """Whoever computes with JAX in 64 bits gets from us what everybody does: with other numbers, and other draws, a run
-    would be another under the same digest."""
+def retrace() -> None:
+    """Trace and compile anew whatever is called from now on, because code of the user's has changed."""
+    global _edits  # noqa: PLW0603
+    _edits += 1
+
+
+def in_our_config(function: Callable[P, T]) -> Callable[P, T]:
+    """Call a function with JAX configured as all of ours is, whatever the user has chosen.
+
+    Numbers have 32 bits: with others, and other draws, a run would be another under the same digest. And JAX finds
+    nothing that it has traced before the last `retrace`.
+    """
 
     @functools.wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> T:
-        if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-            return function(*given, **named)
-        if not hasattr(jax, "enable_x64"):  # before jax 0.8
-            with jax.experimental.disable_x64():  # type: ignore[attr-defined]
-                return function(*given, **named)
-        with jax.enable_x64(False):
+        with contextlib.ExitStack() as config:
+            if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+                config.enter_context(_narrow())
+            if _edits:
+                config.enter_context(_context(_edits))
             return function(*given, **named)
 
     return called
+
+
+def _narrow() -> contextlib.AbstractContextManager[None]:
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(False)
+    return jax.experimental.disable_x64()  # type: ignore[attr-defined]  # before jax 0.8

@@ -17,7 +17,7 @@ from coexplore.engines.base import Fault, said
 from coexplore.engines.program import Program, program
 from coexplore.engines.watched import Noted, WatchedRule, WatchedTask, called, check_shape, named_leaves, not_finite
 from coexplore.network import Network
-from coexplore.programs import in_32_bits, jit
+from coexplore.programs import in_our_config, jit
 from coexplore.rules import OURS, Rule
 from coexplore.rules.laws import Law, Output
 from coexplore.rules.several import Bits, Softmaxes
@@ -38,7 +38,7 @@ def foreign(run: Run) -> bool:
     return type(run.task) not in TRUSTED or any(type(rule) not in OURS for rule in run.rules)
 
 
-@in_32_bits
+@in_our_config
 def fault(run: Run) -> str | None:
     """What is wrong with the rules or the task of a run, in one line; None if nothing is, or if all of it is ours."""
     try:

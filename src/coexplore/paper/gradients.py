@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Network, Params
-from coexplore.programs import in_32_bits, jit
+from coexplore.programs import in_our_config, jit
 from coexplore.rules import Boltzmann, Recurrent
 from coexplore.rules.laws import Law
 from coexplore.run import Run, change
@@ -69,7 +69,7 @@ Estimate = tuple[float | None, float | None]  # a number and its standard error
 STATISTICS = ("snr", "cosine", "share", "gain")
 
 
-@in_32_bits
+@in_our_config
 def measured(run: Run, params: Params, seed: int = 0) -> dict[str, Any]:
     """The statistics of a run's network for each part of its hidden layer, and its reward."""
     run = shortened(run)

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from coexplore.programs import in_32_bits
+from coexplore.programs import in_our_config
 from coexplore.report.settings import short
 from coexplore.rules import Boltzmann
 from coexplore.run import Result
@@ -24,7 +24,7 @@ INPUTS, DRAWS, PATHS = 4, 64, 3
 LONGEST = 10_000  # steps of a chain that is drawn: there are more than a page has points
 
 
-@in_32_bits
+@in_our_config
 def energies(result: Result) -> dict[str, Any] | None:
     """Before and after learning, on a few inputs; None where the first layer has no such chain or one too long to be
     drawn, where there are no parameters, and for environments, whose states cannot be chosen."""

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.programs import in_32_bits, jit
+from coexplore.programs import in_our_config, jit
 from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
@@ -21,7 +21,7 @@ from coexplore.units import drive
 DRAWS = 10
 
 
-@in_32_bits
+@in_our_config
 def accuracy(task: AnyTask, actor: Actor, params: Params) -> float | None:
     """Of a network that acts so (schedules worked out) and parameters; None if nothing is held out."""
     if not _judges(task):

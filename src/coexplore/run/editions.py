@@ -4,20 +4,20 @@ Code of ours is known by its name. Any other is known by the `version` that its 
 it does (code_hash.py), worked out where the Run is made. The edition is part of the Run's description and its digest.
 """
 
-import contextlib
 import weakref
 from collections.abc import Iterable
 from typing import TypeVar
 
 from coexplore.code_hash import code_hash
-from coexplore.programs import forget
+from coexplore.programs import retrace
 from coexplore.rules import Rule
 from coexplore.settings import Json, is_ours, refusal
 from coexplore.tasks.base import VERSION, AnyTask
 
 UNKNOWN = "unknown"  # of a part that was read from a file which does not tell its edition
 Part = TypeVar("Part", Rule, AnyTask)
-_latest: weakref.WeakKeyDictionary[object, str] = weakref.WeakKeyDictionary()  # by class or function
+Hashes = weakref.WeakKeyDictionary[object, str]  # of functions and classes
+_latest: dict[str, Hashes] = {}  # of all that a class names, by what that is called
 
 
 def may_have_edition(kind: type[Rule] | type[AnyTask]) -> bool:
@@ -36,16 +36,16 @@ def edition_here(part: Rule | AnyTask) -> str:
 
 
 def _worked_out(kind: type, code: tuple[object, ...]) -> str:
+    parts: dict[object, str] = {}
     try:
-        found = code_hash(*code)
+        found = code_hash(*code, parts=parts)
     except RecursionError:
         wanted = "a class that declares one, as version = '1': its code names what is nested too deeply to be hashed"
         raise refusal(f"{kind.__name__}.version", None, wanted) from None
-    with contextlib.suppress(TypeError):  # what cannot be referenced weakly is made anew when it changes
-        known = getattr(code[0], "__func__", code[0])
-        if _latest.setdefault(known, found) != found:
-            _latest[known] = found
-            forget()  # compiled programs have the functions that the old code named
+    known = _latest.setdefault(f"{kind.__module__}.{kind.__qualname__}", Hashes())
+    if any(known.get(part, own) != own for part, own in parts.items()):
+        retrace()  # JAX may have traced this function when it named other code
+    known.update(parts)
     return found
 
 

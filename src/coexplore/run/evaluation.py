@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.programs import in_32_bits, jit, make_room
+from coexplore.programs import in_our_config, jit, make_room
 from coexplore.rules.laws import with_first
 from coexplore.run.kinds import TaskName
 from coexplore.run.policy import OPTIONS, Floats, Ints, Policy, expected, in_parts, output
@@ -87,7 +87,7 @@ class How:
         SEED.check("seed", self.seed)
 
 
-@in_32_bits
+@in_our_config
 def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
     """The network of a run on a task, an environment or whatever has that name; on its own task if it is None."""
     make_room()

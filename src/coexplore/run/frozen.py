@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.programs import in_32_bits, jit
+from coexplore.programs import in_our_config, jit
 from coexplore.run.needs import needed
 from coexplore.run.run import Run
 from coexplore.settings import at_the_end
@@ -68,7 +68,7 @@ def kinds_in(run: Run) -> list[type]:
     return [*map(type, run.rules), type(run.task)]
 
 
-@in_32_bits
+@in_our_config
 def firing(run: Run, params: Params) -> Rates:
     """How often each unit fires in the fixed states, with schedules at their end."""
     assert isinstance(run.task, Task)

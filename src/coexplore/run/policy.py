@@ -12,16 +12,16 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
-from coexplore.programs import jit
+from coexplore.programs import in_our_config, jit
 from coexplore.rules.laws import Output
 from coexplore.run.contents import Tensor
 from coexplore.run.needs import check_fits
 from coexplore.run.run import Run
-from coexplore.settings import at_the_end
+from coexplore.settings import at_the_end, refusal
 from coexplore.units import drive
 
 Floats = NDArray[np.float32]
@@ -38,6 +38,25 @@ class Policy:
         check_fits(run)  # whose chain, in a file from anywhere, may be of any length
         actor = jax.tree.map(np.float32, at_the_end(run.network.actor))
         self.actor, self.params = jax.device_put((actor, params), jax.devices("cpu")[0])
+        self.size = run.task.size
+
+    @in_our_config
+    def act(self, observations: ArrayLike, key: int | Key[Array, ""] | None, deterministic: bool) -> Tensor | np.int32:
+        """As `Result.act`."""
+        D = self.size
+        try:
+            s = np.asarray(observations, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise refusal("observations", observations, f"numbers, of shape [{D}] or [batch, {D}]") from None
+        if s.ndim not in (1, 2) or s.shape[-1] != D:
+            raise refusal("observations", list(s.shape), f"observations of shape [{D}] or [batch, {D}]")
+        if key is None and not deterministic:
+            raise refusal("key", key, "a seed or a JAX key to draw with, or deterministic=True")
+        if isinstance(key, int):
+            key = jax.random.key(key)
+        rows = np.atleast_2d(s)
+        actions = self.decided(rows) if deterministic or key is None else self.drawn(rows, key)
+        return actions[0] if s.ndim == 1 else actions
 
     def drawn(self, s: Floats, key: Key[Array, ""]) -> Tensor:
         """All from one key, as the network draws a batch."""

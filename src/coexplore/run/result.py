@@ -5,13 +5,11 @@ import functools
 import warnings
 from collections.abc import Iterable
 
-import jax
 import numpy as np
 from jaxtyping import Array, Key
 from numpy.typing import ArrayLike, NDArray
 
 from coexplore.network import Params
-from coexplore.programs import in_32_bits
 from coexplore.rules import Rule
 from coexplore.run.accuracy import accuracy
 from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tensors, score
@@ -199,7 +197,6 @@ class Result:
             return None
         return accuracy(self.run.task, at_the_end(self.run.network.actor), self.params)
 
-    @in_32_bits
     def act(
         self, observations: ArrayLike, key: int | Key[Array, ""] | None = None, *, deterministic: bool = False
     ) -> Tensor | np.int32:
@@ -207,20 +204,7 @@ class Result:
 
         It is drawn with `key`, a JAX key or a seed; or the most probable one (`deterministic`, see policy.py).
         Compiled at the first call for each B."""
-        D = self.run.task.size
-        try:
-            s = np.asarray(observations, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise refusal("observations", observations, f"numbers, of shape [{D}] or [batch, {D}]") from None
-        if s.ndim not in (1, 2) or s.shape[-1] != D:
-            raise refusal("observations", list(s.shape), f"observations of shape [{D}] or [batch, {D}]")
-        if key is None and not deterministic:
-            raise refusal("key", key, "a seed or a JAX key to draw with, or deterministic=True")
-        if isinstance(key, int):
-            key = jax.random.key(key)
-        policy, rows = self._policy, np.atleast_2d(s)
-        actions = policy.decided(rows) if deterministic or key is None else policy.drawn(rows, key)
-        return actions[0] if s.ndim == 1 else actions
+        return self._policy.act(observations, key, deterministic)
 
     def evaluate(
         self,

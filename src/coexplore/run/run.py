@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from coexplore import network, rules
 from coexplore.critic import Critic
 from coexplore.network import Network, Params
-from coexplore.programs import in_32_bits
+from coexplore.programs import in_our_config
 from coexplore.rules import Boltzmann, Rule
 from coexplore.run.editions import with_edition
 from coexplore.run.parts import asked, build_named, check_named, describe_named, differing, named
@@ -152,7 +152,7 @@ class Run:
     def network(self) -> Network:
         return Network(self.rules, self.task.output, self.critic, self.signals)
 
-    @in_32_bits
+    @in_our_config
     def init(self) -> Params:
         """The parameters that every engine starts from."""
         params = network.init(self.network, self.sizes, network.root_keys(self.seed)[0])

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 from coexplore import engines
 from coexplore.engines.base import Engine, State
 from coexplore.engines.guard import fault, home
-from coexplore.programs import in_32_bits
+from coexplore.programs import in_our_config
 from coexplore.results.listing import Results
 from coexplore.rules import Rule
 from coexplore.run import Failure, Result, Run, failure_count, failure_lines, needs
@@ -99,7 +99,7 @@ def _finished(done: Study) -> Results:
     return Results(done.results, done.failures)
 
 
-@in_32_bits
+@in_our_config
 def study(
     runs: Run | Iterable[Run] | Seeded,
     engine: str = "auto",

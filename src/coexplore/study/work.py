@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
 from coexplore.engines.watched import not_finite, too_large
-from coexplore.programs import in_32_bits
+from coexplore.programs import in_our_config
 from coexplore.run import Failure, Result, Run, origin
 from coexplore.store import Checkpoint, Unwritable
 from coexplore.study.callbacks import Caller, Raised, Stopped
@@ -88,7 +88,7 @@ class Work:
         self.show.take(known.values())
         return set(known)
 
-    @in_32_bits
+    @in_our_config
     def train_group(self, engine: Engine[State], runs: list[Run]) -> list[Run]:
         """Train a group, and return the runs that another process is training just now."""
         with contextlib.ExitStack() as locks:
