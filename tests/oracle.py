@@ -284,9 +284,8 @@ def softplus(x):
     return np.log1p(np.exp(x))
 
 
-def map_propagation(layers, s, a, hs, rules):
-    """Relax all hidden layers at once with the action clamped, then the score at the relaxed values, the output too."""
-    hs = [h.copy() for h in hs]
+def relaxed(layers, s, a, hs, rules, eta):
+    """The values after all steps uphill, each η ½ v times the slope."""
     for _ in range(rules[0]["relax_steps"]):
         slopes = []
         for k, h in enumerate(hs):
@@ -297,7 +296,29 @@ def map_propagation(layers, s, a, hs, rules):
             last = k + 1 == len(hs)
             e = a - sigma(d) if last else (hs[k + 1] - softplus(d)) * sigma(d) / rules[k + 1]["variance"]
             slopes.append(slope + above["W"] @ e)
-        hs = [h + 0.5 * rule["variance"] * slope for h, rule, slope in zip(hs, rules, slopes, strict=True)]
+        hs = [h + eta * 0.5 * rule["variance"] * slope for h, rule, slope in zip(hs, rules, slopes, strict=True)]
+    return hs
+
+
+def log_joint(layers, s, a, hs, rules):
+    """log Pr(H, A | S): Gaussians around softplus, then bits. Constants are left out."""
+    total = 0.0
+    for layer, x, h, rule in zip(layers, [s, *hs], hs, rules, strict=False):
+        total -= sum((h - softplus(layer["W"].T @ x + layer["b"])) ** 2) / (2 * rule["variance"])
+    d = layers[-1]["W"].T @ hs[-1] + layers[-1]["b"]
+    return total + sum(a * d - softplus(d))
+
+
+def map_propagation(layers, s, a, hs, rules):
+    """Relax all hidden layers at once with the action clamped, then the score at the relaxed values, the output too.
+
+    Several layers begin again with half the step where they ended less likely than they were drawn.
+    """
+    drawn, eta = hs, 1.0
+    hs = relaxed(layers, s, a, drawn, rules, eta)
+    while len(drawn) > 1 and not log_joint(layers, s, a, hs, rules) >= log_joint(layers, s, a, drawn, rules):
+        eta /= 2
+        hs = relaxed(layers, s, a, drawn, rules, eta)
     found = []
     for layer, x, h, rule in zip(layers, [s, *hs], hs, rules, strict=False):
         d = layer["W"].T @ x + layer["b"]

@@ -10,7 +10,7 @@ import numpy as np
 import probes
 import pytest
 
-from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, Run, engines, network, train
+from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, Run, engines, grid, network, train
 from coexplore.engines import control
 from coexplore.engines.control import agent, worlds
 from coexplore.rules import BUILT_IN
@@ -404,3 +404,10 @@ def test_map_propagation_relaxes_before_its_eligibility_is_taken():
     mine = network.eligibility(net, params, s, activities)
     unmoved = net.rules[0].credit(params.layers[0], s, activities[0], network.Feedback(jnp.ones((1, 1))))
     assert np.abs(np.asarray(mine.layers[0].W) - np.asarray(unmoved.W)).max() > 1e-3
+
+
+def test_map_propagation_trains_in_pendulum_with_its_defaults():
+    """v‖w‖² is 20 times the action's variance there, where steps of η = 1 diverge from the first action on."""
+    run = Run(rule=MapProp(), task=Control(env="Pendulum-v1", env_steps=60))
+    results = train(grid(run, seed=range(3)), progress=False)
+    assert all(np.isfinite(leaf).all() for result in results for leaf in jax.tree.leaves(result.params))

@@ -174,6 +174,13 @@ def test_with_little_noise_in_its_hidden_layers_it_climbs_as_backprop_does(monke
             np.testing.assert_allclose(0.3 * layer.W, other.W, rtol=1e-3, atol=1e-4)
 
 
+def test_its_trace_is_finite_however_large_its_weights():
+    with jax.enable_x64(True):
+        critic, params, s, key = drawing()
+        for layer in eligible(critic, jax.tree.map(lambda leaf: 100 * leaf, params), s, key):
+            assert np.abs(layer.W).max() < 1e12
+
+
 def test_its_predictions_are_as_wide_as_its_variances_say():
     critic, params, s, _ = drawing(width=5, variance=(0.04, 0.3))
     found = network.value(critic, params, jnp.repeat(s, 40_000, axis=0), jax.random.key(3))

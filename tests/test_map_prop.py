@@ -1,4 +1,6 @@
-"""MAP propagation: what its relaxation does, and that its credit is REINFORCE at the relaxed values."""
+"""MAP propagation: what its relaxation does and why it is bounded, and that its credit is REINFORCE at the relaxed
+values.
+"""
 
 import itertools
 
@@ -11,7 +13,7 @@ import pytest
 from coexplore import network
 from coexplore.network import Network, Params
 from coexplore.rules import Feedback, MapProp
-from coexplore.rules.laws import Activity, Bernoulli
+from coexplore.rules.laws import Activity, Bernoulli, Gaussian
 
 TIGHT = 1e-12
 
@@ -22,22 +24,26 @@ def _float64():
         yield
 
 
-def map_case(rules, hidden, seed=0, n=6, D=3):
+def map_case(rules, hidden, seed=0, n=6, D=3, scale=1.0, output=Bernoulli()):
     rng = np.random.default_rng(seed)
     sizes = (D, *hidden, 1)
     layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
+    layers = tuple(jax.tree.map(lambda leaf: scale * leaf, layer) for layer in layers)
     x = jnp.asarray(rng.normal(size=(n, D)))
-    net, params = Network(rules, Bernoulli(), None), Params(layers, None)
+    net, params = Network(rules, output, None), Params(layers, None)
     return net, params, x, jax.jit(network.act)(net.actor, params, x, jax.random.key(seed))
 
 
 def log_joint(net, params, x, activities):
-    """log Pr(H, A | S) up to constants, written out here: Gaussians around softplus, a Bernoulli action."""
+    """log Pr(H, A | S) up to constants, written out here: Gaussians around softplus, a Bernoulli or Gaussian action."""
     total, value = 0.0, x
     for rule, layer, activity in zip(net.rules, params.layers[:-1], activities[:-1], strict=True):
-        mu = jnp.log1p(jnp.exp(value @ layer.W + layer.b))
+        mu = jnp.logaddexp(0.0, value @ layer.W + layer.b)
         total, value = total - ((activity.h - mu) ** 2).sum(axis=1) / (2 * rule.variance), activity.h
-    return total + exact.log_ber(activities[-1].h, value @ params.layers[-1].W + params.layers[-1].b)
+    d, a = value @ params.layers[-1].W + params.layers[-1].b, activities[-1].h
+    if isinstance(net.output, Gaussian):
+        return total - ((a - d) ** 2).sum(axis=1) / (2 * net.output.variance)
+    return total + exact.log_ber(a, d)
 
 
 def test_relaxation_makes_what_happened_likelier_in_every_episode_and_leaves_the_action_alone():
@@ -56,6 +62,60 @@ def test_one_relaxation_step_is_half_the_variance_times_the_slope_in_all_layers_
     )(tuple(a.h for a in activities[:-1]))
     for rule, before, after, slope in zip(net.rules, activities, relaxed, slopes, strict=False):
         assert float(jnp.abs(after.h - before.h - 0.5 * rule.variance * slope).max()) < TIGHT
+
+
+@pytest.mark.parametrize("scale", [10.0, 100.0])
+@pytest.mark.parametrize(
+    ("hidden", "output"),
+    [((4, 3), Bernoulli()), ((5,), Gaussian(0.1)), ((3, 4, 3), Gaussian(0.1))],
+)
+def test_relaxation_never_makes_an_episode_less_likely_however_large_the_weights(hidden, output, scale):
+    rules = (MapProp(),) * len(hidden)
+    net, params, x, activities = map_case(rules, hidden, n=20, scale=scale, output=output)
+    relaxed = jax.jit(network.relax)(net, params, x, activities)
+    before, after = (np.asarray(jax.jit(log_joint)(net, params, x, done)) for done in (activities, relaxed))
+    assert all(np.isfinite(activity.h).all() for activity in relaxed)
+    assert (after >= before).all()
+    assert (after > before).mean() > 0.9  # and it does not merely stand still
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
+def test_one_layer_below_bits_stays_within_v_times_its_outgoing_weights_of_its_mean(scale):
+    """Which is why its steps need no bound: ∂ log P(A | H) / ∂H is at most |w|."""
+    net, params, x, activities = map_case((MapProp(0.7),), (5,), n=20, scale=scale)
+    relaxed = jax.jit(network.relax)(net, params, x, activities)
+    mu = np.logaddexp(0.0, np.asarray(x @ params.layers[0].W + params.layers[0].b))
+    before, after = (np.abs(np.asarray(done[0].h) - mu) for done in (activities, relaxed))
+    assert (after <= np.maximum(before, 0.7 * np.abs(params.layers[1].W[:, 0])) + TIGHT).all()
+
+
+def climbed_by_hand(net, params, x, activities, eta, steps=20):
+    """`steps` steps of η ½ v times the slope in NumPy, bounded by nothing."""
+    (W1, b1), (W2, b2), (W3, b3) = ((np.asarray(p.W), np.asarray(p.b)) for p in params.layers)
+    h1, h2, a = (np.asarray(activity.h) for activity in activities)
+    v1, v2 = (rule.variance for rule in net.rules)
+    for _ in range(steps):
+        d2 = h1 @ W2 + b2
+        e1 = (h1 - np.logaddexp(0.0, np.asarray(x) @ W1 + b1)) / v1
+        e2 = (h2 - np.logaddexp(0.0, d2)) / v2
+        top = a - exact.sigmoid(h2 @ W3 + b3)
+        h1, h2 = h1 + eta * v1 / 2 * ((e2 * exact.sigmoid(d2)) @ W2.T - e1), h2 + eta * v2 / 2 * (top @ W3.T - e2)
+    return *(Activity(h=jnp.asarray(h), draws=jnp.asarray(h)[None]) for h in (h1, h2)), activities[-1]
+
+
+def test_every_episode_takes_the_largest_steps_of_all_halves_that_do_not_make_it_less_likely():
+    """Most take the whole step, bounded by nothing; their neighbours in the batch do not."""
+    net, params, x, activities = map_case((MapProp(0.6), MapProp(1.0)), (4, 3), n=40, scale=2.0)
+    relaxed = jax.jit(network.relax)(net, params, x, activities)
+    before = np.asarray(log_joint(net, params, x, activities))
+    tried = [climbed_by_hand(net, params, x, activities, 0.5**k) for k in range(6)]
+    better = np.array([np.asarray(log_joint(net, params, x, each)) >= before for each in tried])
+    first = better.argmax(axis=0)
+    assert better.any(axis=0).all()
+    assert 0 < (first > 0).sum() < 20
+    for layer in (0, 1):
+        expected = np.stack([each[layer].h for each in tried])[first, np.arange(len(x))]
+        np.testing.assert_allclose(relaxed[layer].h, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_credit_is_the_score_at_the_relaxed_values():

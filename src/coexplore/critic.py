@@ -3,7 +3,8 @@
 By `backprop` its units are deterministic, and it climbs δ ∇V(s). By `map-prop` they are Gaussian, as the actor's are in
 MAP propagation: layer l draws H_l ~ Normal(softplus(W_lᵀ H_{l−1} + b_l), v_l), and the output draws a prediction
 A ~ Normal(μ, v), μ = wᵀH + b. The value of s is μ, given what the hidden layers drew. Then, A clamped, the values move
-uphill on log Pr(H, A | S), 20 times by ½ v_l of its slope, and what δ multiplies (by way of the trace) is
+uphill on log Pr(H, A | S), 20 times by η ½ v_l of its slope (η as in map_prop.py), and what δ multiplies (by way of
+the trace) is
 
     ∇ log Pr(H, A | S) / (A − μ)        both where the values have come to rest
 

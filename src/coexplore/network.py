@@ -5,8 +5,8 @@ by δ ∇ log P(A | H).
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -19,10 +19,12 @@ from coexplore.programs import jit
 from coexplore.rules import Feedback, Rule
 from coexplore.rules.base import odds
 from coexplore.rules.laws import AbstractActivity, Gaussian, Law, Output
+from coexplore.settings import Scalar
 from coexplore.tasks.base import Task
 from coexplore.units import drive, evenly, outer, sent
 
 Activities = tuple[AbstractActivity, ...]
+SMALLEST_STEP = 2.0**-32  # η at which relaxation gives up, and leaves the values as they were drawn
 
 
 class Actor(eqx.Module):
@@ -70,7 +72,7 @@ def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, "
     return init_key, train_key
 
 
-@partial(jit, static_argnames="sizes")
+@functools.partial(jit, static_argnames="sizes")
 def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Params:
     """Parameters before learning; `sizes` are those of the observation, the hidden layers and the output."""
     *layer_keys, critic_key = jax.random.split(key, len(sizes))
@@ -111,32 +113,67 @@ def relax(network: Network, params: Params, s: Float[Array, "B D"], activities: 
 
 
 def _relaxed(actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities) -> Activities:
-    laws, steps = actor.laws, [law.relax_steps for law in actor.laws]
+    """`relax` of any actor: an episode that the ascent made less likely repeats it with half the step (map_prop.py)."""
+    steps, drawn = [law.relax_steps for law in actor.laws], tuple(activity.h for activity in activities)
+    given = actor, params, s, activities
     if not any(steps):
         return activities
+    if _bounded(actor.laws):
+        return _moved(*given, _climbed(*given, 1.0))
 
-    def moved(hs: tuple[Any, ...]) -> Activities:
-        """The layers with these values."""
-        settled, x = [], s
-        for law, p, activity, h in zip(laws, params.layers, activities, hs, strict=True):
-            settled.append(dataclasses.replace(activity, h=law.settled(p, x, h)))
-            x = actor.sends(law, settled[-1].h)
-        return tuple(settled)
+    def attempt(carry: Any) -> Any:
+        eta, hs, left = carry
+        start, tried = _log_joint(*given, drawn), _climbed(*given, eta)
+        better = _log_joint(*given, tried) >= start  # False where it is NaN
+        taken = (left & better)[:, None]
+        hs = tuple(jnp.where(taken, new, old) if T else old for T, new, old in zip(steps, tried, hs, strict=True))
+        return eta / 2, hs, left & ~better & jnp.isfinite(start)
+
+    first = jnp.ones((), s.dtype), drawn, jnp.ones(s.shape[0], bool)
+    ended = jax.lax.while_loop(lambda carry: carry[2].any() & (carry[0] >= SMALLEST_STEP), attempt, first)
+    return _moved(*given, ended[1])
+
+
+def _bounded(laws: tuple[Law, ...]) -> bool:
+    """Whether relaxation is bounded at any step size: one layer relaxes, and bits above pull it with bounded force."""
+    lowest = next(i for i, law in enumerate(laws) if law.relax_steps)
+    return all(law.binary for law in laws[lowest + 1 :])
+
+
+def _climbed(
+    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, eta: Scalar
+) -> tuple[Any, ...]:
+    """The values after `relax_steps` steps of gradient ascent, η times as long as the laws' `relax_rate` says."""
+    laws, steps = actor.laws, [law.relax_steps for law in actor.laws]
 
     def step(t: Any, hs: tuple[Any, ...]) -> tuple[Any, ...]:
-        slopes = jax.grad(lambda hs: _log_joint(actor, params, s, moved(hs)))(hs)
+        slopes = jax.grad(lambda hs: _log_joint(actor, params, s, activities, hs).sum())(hs)
         return tuple(
-            h + jnp.where(t < T, law.relax_rate, 0.0) * slope if T else h
+            h + jnp.where(t < T, eta * law.relax_rate, 0.0) * slope if T else h
             for law, T, h, slope in zip(laws, steps, hs, slopes, strict=True)
         )
 
-    return moved(jax.lax.fori_loop(0, max(steps), step, tuple(activity.h for activity in activities)))
+    return jax.lax.fori_loop(0, max(steps), step, tuple(activity.h for activity in activities))
 
 
-def _log_joint(actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities) -> Float[Array, ""]:
-    """log Pr(H, A | S), summed over the batch."""
-    seen = zip(actor.laws, params.layers, actor.heard(s, activities), activities, strict=True)
-    return jnp.sum(sum(law.log_probability(p, drive(p, x), activity) for law, p, x, activity in seen))
+def _moved(
+    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, hs: tuple[Any, ...]
+) -> Activities:
+    """The layers with these values."""
+    settled, x = [], s
+    for law, p, activity, h in zip(actor.laws, params.layers, activities, hs, strict=True):
+        settled.append(dataclasses.replace(activity, h=law.settled(p, x, h)))
+        x = actor.sends(law, settled[-1].h)
+    return tuple(settled)
+
+
+def _log_joint(
+    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, hs: tuple[Any, ...]
+) -> Float[Array, " B"]:
+    """log Pr(H, A | S) of each episode, at these values."""
+    moved = _moved(actor, params, s, activities, hs)
+    seen = zip(actor.laws, params.layers, actor.heard(s, moved), moved, strict=True)
+    return jnp.asarray(sum(law.log_probability(p, drive(p, x), activity) for law, p, x, activity in seen))
 
 
 def outcome(
@@ -231,7 +268,8 @@ def _relaxed_credit(
     off = v**0.5 * before[-1].draws[0] - (h - before[-2].h) @ params.output.W
     weight = jnp.where(off == 0, 0.0, 1 / jnp.where(off == 0, 1.0, off))[0, 0]
     below = Params(params.layers[:-1], None)
-    score = jax.grad(lambda p: _log_joint(Actor(tuple(hidden)), p, s, relaxed[:-1]))(below)
+    values = tuple(activity.h for activity in relaxed[:-1])
+    score = jax.grad(lambda p: _log_joint(Actor(tuple(hidden)), p, s, relaxed[:-1], values).sum())(below)
     of_hidden = jax.tree.map(lambda slope: weight * slope, score.layers)
     return CriticParams.of((*of_hidden, outer(h, jnp.ones_like(off) / v)))
 

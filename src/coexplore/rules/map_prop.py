@@ -1,11 +1,23 @@
 """MAP propagation: Gaussian units whose values move, once the action is known, to what makes it likely.
 
     μ = softplus(Wᵀx + b),  H ~ Normal(μ, v)
-    then, the action clamped, `relax_steps` times in all layers at once:   H ← H + ½ v ∂ log Pr(H, A | S) / ∂H
+    then, the action clamped, `relax_steps` times in all layers at once:   H ← H + η ½ v ∂ log Pr(H, A | S) / ∂H
     W ← W + α δ x ((H − μ) σ(Wᵀx + b) / v)ᵀ,  b likewise: REINFORCE at the relaxed values
 
 Where the right answer is clamped instead of an action, the values move towards it and δ is 1.
 σ is softplus' derivative. The network does the moving (`network.relax`); everything else is this layer's own.
+
+η is 1, unless that makes the episode less likely: it is the first of 1, ½, ¼, … for which the last values have
+
+    log Pr(H, A | S) ≥ what it was for the values that were drawn
+
+Why: the ascent diverges where η ½ v times the largest curvature of log Pr exceeds 2, and the layer above adds up to
+‖w‖² / (its variance) to this layer's 1 / v. With η so chosen it cannot: log Pr is, up to constants, a sum of terms that
+are at most 0, −‖H − μ‖² / 2v of every layer among them, and none of them is below what the sum was at the start.
+If no η down to 2⁻³² will do, H stays as drawn.
+
+η stays 1 where a single layer relaxes and all above it are bits: they pull a unit by at most Σ |w| (over τ of a
+softmax), so that it cannot get further from μ than v Σ |w|, or than it was drawn.
 
 Source: Chung (2021).
 """
