@@ -142,7 +142,7 @@ def test_agents_whose_rule_gives_no_numbers_are_found():
     rule = a_rule(credit=after(credit, lambda c: affine(c.W, c.b / 0)))()
     run = Run(rule=rule, task=Control(env=an_environment()), hidden=2, episodes=2, critic=None)
     (failure,) = study(run, progress=False).failures
-    assert failure.reason == f"rule {rule.name!r}: b of credit is not finite, in the first update"
+    assert failure.reason == f"rule {rule.name!r}: b of credit is not finite, in step 1"
 
 
 def test_an_environment_that_breaks_later_ends_its_run_and_not_its_neighbours(monkeypatch):

@@ -191,7 +191,7 @@ def test_every_rule_fits_into_the_loop(name):
     state = functional.start([run])
     shape = state.shape
     go_on = functools.partial(loop.compiled.__wrapped__(shape)[1].__wrapped__)
-    after = jax.eval_shape(go_on, state.about, state.worlds, np.int32(1), np.int32(1))
+    after = jax.eval_shape(go_on, state.about, state.worlds, np.int32(1), np.int32(1), np.zeros(state.width, bool))
     assert jax.tree.structure(after) == jax.tree.structure(state.worlds)
 
 

@@ -1,48 +1,55 @@
 """Runs that have lost their numbers (one is infinite, or none, in a parameter or a reward), and whose fault it is.
 
 A rule's credit, a task's reward or too large a step. On `xla` the update in which it happened is looked for and done
-again; elsewhere the rule's first credit must tell.
+again; agents in environments are looked at after every step, so that what was lost first is known.
 """
 
+from collections.abc import Container
+
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
 
-from coexplore import network
 from coexplore.engines import xla
-from coexplore.engines.base import Engine, S
+from coexplore.engines.base import S
 from coexplore.engines.guard import rule_names, task_name
-from coexplore.engines.watched import not_finite, too_large
-from coexplore.network import Network, Params
-from coexplore.programs import jit
+from coexplore.engines.watched import named_leaves, not_finite, too_large
+from coexplore.network import Params
 from coexplore.run.run import Run
-from coexplore.settings import worked_out
-from coexplore.tasks.base import Task
 
 
-def lost(engine: Engine[S], state: S) -> list[int]:
-    """The places of the runs that have no numbers left after an advance. Environments answer for their own rewards."""
-    rewards = np.isfinite(state.reward) if isinstance(state.runs[0].task, Task) else np.ones(len(state.runs))
-    found = zip(rewards, engine.params(state), strict=True)
+def lost(before: S, after: S, known: Container[int]) -> dict[int, str]:
+    """A line on each run, by its place, that was lost on the way from one state to the other; not of those known."""
+    if hasattr(after, "lost"):  # engines of environments look after every step
+        return {i: line for i, line in after.lost.items() if i not in known}
+    assert isinstance(before, xla.State)  # others train what is ours alone
+    assert isinstance(after, xla.State)
+    updates, found = after.done - before.done, _without_numbers(after)
+    return {i: _of_update(_last_good(before, i, updates), i) for i in found if i not in known}
+
+
+def of_agent(run: Run, params: Params, ascent: Params, steps: int) -> str:
+    """What was not finite first in an agent's step: what it climbed (or Adam's mean of it), a parameter, the action."""
+    if names := not_finite(ascent):
+        if run.critic and len(names) == len(named_leaves(ascent)):
+            return f"critic: the TD error is not finite, in step {steps}; a lower learning rate may help"
+        return _of_credit(run, names, f"step {steps}")
+    if names := not_finite(params):
+        return _of_step(run, names, f"{steps} steps")
+    rules = ", ".join(dict.fromkeys(rule_names(run)))
+    return f"{rules}: the action is not finite, in step {steps + 1}; a lower learning rate may help"
+
+
+def _without_numbers(state: xla.State) -> list[int]:
+    """The places of the runs in whose reward or parameters a number is infinite or none."""
+    found = zip(np.isfinite(state.reward), xla.params(state), strict=True)
     return [i for i, (finite, params) in enumerate(found) if not finite or not_finite(params)]
-
-
-def blame(engine: Engine[S], before: S, after: S, i: int) -> str:
-    """A line on the run at this place, which was lost on the way from one state to the other."""
-    if isinstance(before, xla.State) and isinstance(after, xla.State):
-        return _of_update(_last_good(before, i, after.done - before.done), i)
-    run = after.runs[i]
-    if names := _first_credit(run):
-        return _of_credit(run, names, "the first update")
-    return _of_step(run, not_finite(engine.params(after)[i]), after.done)
 
 
 def _last_good(state: xla.State, i: int, updates: int) -> xla.State:
     """The state whose next update is the one that loses the run."""
     while updates > 1:
         middle = xla.advance(state, updates // 2)
-        if i in lost(xla, middle):
+        if i in _without_numbers(middle):
             updates //= 2
         else:
             state, updates = middle, updates - updates // 2
@@ -57,7 +64,7 @@ def _of_update(state: xla.State, i: int) -> str:
     credit = jax.tree.map(lambda mean: np.asarray(mean)[i], after.progress.moments.mu)  # Adam's mean has a tenth of it
     if names := not_finite(credit):
         return _of_credit(run, names, f"update {after.done}")
-    return _of_step(run, not_finite(xla.params(after)[i]), after.done)
+    return _of_step(run, not_finite(xla.params(after)[i]), f"{after.done} updates")
 
 
 def _of_credit(run: Run, names: list[str], when: str) -> str:
@@ -65,10 +72,10 @@ def _of_credit(run: Run, names: list[str], when: str) -> str:
     return f"{who}: {name} of credit is not finite, in {when}" if who else too_large(names)
 
 
-def _of_step(run: Run, names: list[str], updates: int) -> str:
+def _of_step(run: Run, names: list[str], length: str) -> str:
     """Parameters that credits which are numbers have made so."""
     who, name = _owner(run, names)
-    how = f"is no longer finite after {updates} updates; a lower learning rate may help"
+    how = f"is no longer finite after {length}; a lower learning rate may help"
     return f"{who}: {name} {how}" if who else too_large(names)
 
 
@@ -80,15 +87,3 @@ def _owner(run: Run, names: list[str]) -> tuple[str | None, str]:
         if part == "layers" and int(place) < len(run.hidden):
             return rule_names(run)[int(place)], own
     return None, names[0]
-
-
-def _first_credit(run: Run) -> list[str]:
-    """The parameters whose credit is not finite when an agent first acts, on an observation of zeros."""
-
-    @jit
-    def credit(net: Network, s: Float[Array, "1 D"], key: Key[Array, ""]) -> Params:
-        params = run.init()
-        return network.eligibility(net, params, s, network.act(net.actor, params, s, key))
-
-    net = jax.tree.map(np.float32, worked_out(run.network, 0.0))
-    return not_finite(credit(net, jnp.zeros((1, run.task.size)), jax.random.key(0)))

@@ -70,17 +70,15 @@ class Group(Generic[S]):
         self.updates = max(1, min(4 * self.updates, int(self.rate * CHUNK_SECONDS)))
         known = np.isfinite(self.state.reward)
         self.recent += np.where(known, [self.state.reward, np.ones(len(known))], 0.0) * max(self.done - start, 1)
-        if self.watched:
+        if self.watched or hasattr(self.state, "lost"):
             self._weed(before)
         return self.done - start
 
     def _weed(self, before: S) -> None:
         """Leave out the runs that have lost their numbers."""
-        from coexplore.engines.blame import blame, lost  # which no rule of ours needs
+        from coexplore.engines.blame import lost  # which no rule of ours needs
 
-        for i in lost(self.engine, self.state):
-            if i not in self.out:
-                self.out[i] = blame(self.engine, before, self.state, i)
+        self.out |= lost(before, self.state, self.out)
 
     @property
     def here(self) -> list[int]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from coexplore import network
 from coexplore.engines import xla
 from coexplore.engines.base import Fault, fitting, said
+from coexplore.engines.blame import of_agent
 from coexplore.engines.control.agent import Pace, compiled, fresh, numbers, pace, shapes, unravelled, unscaled
 from coexplore.engines.control.worlds import Worlds, answer_size, control, mean_returns, rehearsed
 from coexplore.engines.program import padded, stack
@@ -70,6 +71,11 @@ class State:
     def steps(self) -> int:
         """Of all environments so far."""
         return sum(world.steps for world in self.worlds)
+
+    @property
+    def lost(self) -> dict[int, str]:
+        """The runs that go no further, by place, and what was not finite first."""
+        return {i: world.lost for i, world in enumerate(self.worlds) if world.lost}
 
 
 def missing() -> str | None:
@@ -137,9 +143,12 @@ def advance(state: State, updates: int) -> State:
     agents, actions, finals = state.agents, state.actions, list(state.finals)
     for world in state.worlds:
         world.recent.clear()
+    if updates:
+        _check_agents(state, agents, actions, finals)
     while state.done < goal and time.perf_counter() < until:
         _step(state.worlds, np.asarray(actions))
         agents, actions = _act(state, agents)
+        _check_agents(state, agents, actions, finals)
         for i, world in enumerate(state.worlds):
             if world.finished and finals[i] is None:
                 finals[i] = _params(state.runs[i], agents, i)
@@ -229,6 +238,15 @@ def curve(run: Run, tensors: Tensors) -> NDArray[np.float64]:
 def _act(state: State, agents: list[Any]) -> tuple[list[Any], Any]:
     """Let every agent learn from what its environments answered, and draw its next actions."""
     return state.step(state.program, state.pace, state.keys, agents, state.answers.copy())
+
+
+def _check_agents(state: State, agents: list[Any], actions: Any, finals: Sequence[Params | None]) -> None:
+    """Runs that are not done and whose parameters or actions are no longer finite go no further."""
+    sound = np.isfinite(agents[0]).all(axis=1) & np.isfinite(actions).reshape(WIDTH, -1).all(axis=1)
+    for i, (run, world) in enumerate(zip(state.runs, state.worlds, strict=True)):
+        if not sound[i] and finals[i] is None and not world.lost:
+            params, ascent = (_named(run, array[i]) for array in agents[:2])
+            world.lose(of_agent(run, params, ascent, world.steps))
 
 
 def _world(run: Run) -> tuple[str, Arguments, str]:

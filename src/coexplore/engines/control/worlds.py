@@ -27,6 +27,10 @@ def control(run: Run) -> Control:
     return run.task
 
 
+def of_environment(run: Run, what: str) -> str:
+    return f"environment {control(run).env!r}: {what}"
+
+
 def mean_returns(run: Run, sums: Tensor, ended: Tensor | None = None) -> NDArray[np.float64]:
     """Of the episodes in each bin. Where bins are of steps, and none `ended` in one, it is as in the one before it, and
     before the first as in that."""
@@ -71,6 +75,7 @@ class Worlds:
         self.ended = np.zeros(len(self.sums), np.int64)  # how many episodes in each bin
         self.recent: list[float] = []  # returns since somebody last looked
         self.finished = False
+        self.lost = ""  # what was not finite first in the agent, which then goes no further
         self.anneal, self.budget = control(run).anneal, control(run).env_steps  # read in every step, and slow to read
         self.flat = answers.reshape(-1)
         self.zeros = np.zeros_like(self.flat)  # 0 times a number is 0, and times anything else it is not
@@ -100,7 +105,7 @@ class Worlds:
 
     @property
     def updates(self) -> int:
-        return self.trained // self.run.batch
+        return self.run.updates if self.lost else self.trained // self.run.batch
 
     @property
     def curve(self) -> NDArray[np.float32]:
@@ -138,7 +143,10 @@ class Worlds:
 
     def fault(self, what: str) -> Fault:
         """Which concerns no other run."""
-        return Fault(f"environment {control(self.run).env!r}: {what}", self.run)
+        return Fault(of_environment(self.run, what), self.run)
+
+    def lose(self, what: str) -> None:
+        self.lost, self.finished = what, True
 
     def _ended(self, total: float) -> None:
         update = (self.steps - 1) // len(self.worlds) if self.budget else self.updates

@@ -12,7 +12,7 @@ import functools
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from coexplore import network
 from coexplore.engines import control as stepped
 from coexplore.engines import xla
-from coexplore.engines.base import Fault, checked_width, fitting
+from coexplore.engines.base import checked_width, fitting
+from coexplore.engines.blame import of_agent
 from coexplore.engines.control.agent import numbers, pace, shapes, unscaled
-from coexplore.engines.control.worlds import control, mean_returns
-from coexplore.engines.functional.loop import About, Shape, compiled, train_key
+from coexplore.engines.control.worlds import control, mean_returns, of_environment
+from coexplore.engines.functional.loop import About, Shape, compiled, sound, train_key
 from coexplore.engines.program import padded
 from coexplore.engines.threefry import fused
 from coexplore.engines.watched import named_leaves
@@ -39,7 +40,7 @@ from coexplore.run.curve import bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.settings import Json
-from coexplore.tasks.control import Control, strange
+from coexplore.tasks.control import Control
 from coexplore.tasks.functional import Functions, functions
 
 name, stream = "functional", 1
@@ -62,10 +63,11 @@ class State:
     reward: NDArray[np.float64]
     episodes: NDArray[np.int32]  # of each run
     rate: float = 0.0  # steps a second
+    lost: Mapping[int, str] = dataclasses.field(default_factory=dict)  # who goes no further, and what was not finite
 
     @property
     def done(self) -> int:
-        return int(self.episodes.min()) // self.shape.batch
+        return int(np.delete(self.episodes, list(self.lost)).min(initial=self.shape.episodes)) // self.shape.batch
 
     @property
     def steps(self) -> int:
@@ -211,13 +213,23 @@ def _looked(state: State) -> State:
 
 def _advanced(state: State, goal: int, steps: int) -> State:
     began, before = time.perf_counter(), int(state.worlds.agent.t.max())
-    worlds = compiled(state.shape)[1](state.about, state.worlds, np.int32(steps), np.int32(goal))
-    episodes, sound = (np.asarray(x)[: len(state.runs)] for x in (worlds.tally.episodes, worlds.tally.sound))
-    if strange(control(state.runs[0]).env) and not sound.all():
-        lost = state.runs[int(np.argmin(sound))]
-        raise Fault(f"environment {control(lost).env!r}: an observation or a reward is not finite", lost)
+    lost = np.array(padded([i in state.lost for i in range(len(state.runs))], state.width))
+    worlds = compiled(state.shape)[1](state.about, state.worlds, np.int32(steps), np.int32(goal), lost)
+    episodes = np.asarray(worlds.tally.episodes)[: len(state.runs)]
+    newly = np.flatnonzero(~(np.asarray(_sound(worlds)) | lost)[: len(state.runs)]).tolist()
+    found = {**state.lost, **{i: _first_lost(state.runs[i], state.shape, worlds, i) for i in newly}}
     rate = (int(worlds.agent.t.max()) - before) / (time.perf_counter() - began)
-    return dataclasses.replace(state, worlds=worlds, episodes=episodes, rate=rate)
+    return dataclasses.replace(state, worlds=worlds, episodes=episodes, rate=rate, lost=found)
+
+
+def _first_lost(run: Run, shape: Shape, worlds: Any, i: int) -> str:
+    """What was not finite first in this run's last step: an answer of its environments, or something of its agent."""
+    agent, seen, steps = worlds.agent, worlds.seen, int(worlds.tally.steps[i])
+    if not all(np.isfinite(answer[i]).all() for answer in seen[:3]):
+        what = "an observation" if np.isfinite(seen.r[i]).all() else "a reward"
+        return of_environment(run, f"{what} is not finite, {f'in step {steps}' if steps else 'after reset'}")
+    params, ascent = (jax.tree.map(np.asarray, shape.named(each[i])) for each in (agent.weights, agent.m))
+    return of_agent(run, params, ascent, steps)
 
 
 def finish(state: State) -> list[Result]:
@@ -284,3 +296,4 @@ def _unscaled(shape: Shape, agent: Any) -> Any:
 
 
 _train_keys = jit(jax.vmap(train_key))
+_sound = jit(sound)

@@ -81,12 +81,14 @@ class Shape(NamedTuple):
 def compiled(shape: Shape) -> tuple[Any, Any]:
     """How a group begins, and how it goes on."""
 
-    def go_on(about: Any, worlds: Any, steps: Any, goal: Any) -> Any:
+    def go_on(about: Any, worlds: Any, steps: Any, goal: Any, lost: Any) -> Any:
+        """Until a run that was not lost before has lost its numbers, at the latest."""
+
         def updates(worlds: Any) -> Any:
-            return worlds.tally.episodes.min() // shape.batch
+            return jnp.where(lost, shape.episodes, worlds.tally.episodes).min() // shape.batch
 
         def one(worlds: Any, _: Any) -> tuple[Any, None]:
-            here = (worlds.tally.episodes < shape.episodes) & (updates(worlds) < goal)
+            here = (worlds.tally.episodes < shape.episodes) & (updates(worlds) < goal) & sound(worlds)
             return jax.vmap(functools.partial(_step, shape))(about, worlds, here), None
 
         def body(carry: Any) -> Any:
@@ -95,12 +97,19 @@ def compiled(shape: Shape) -> tuple[Any, Any]:
             return done + shape.block, worlds
 
         def on(carry: Any) -> Any:
-            return (carry[0] < steps) & (updates(carry[1]) < goal)
+            return (carry[0] < steps) & (updates(carry[1]) < goal) & (lost | sound(carry[1])).all()
 
         return jax.lax.while_loop(on, body, (jnp.int32(0), worlds))[1]
 
     begin = jit(jax.vmap(functools.partial(_begin, shape)))
     return begin, jit(go_on, compiler_options=OPTIONS, donate_argnums=1)
+
+
+def sound(worlds: World) -> Bool[Array, " G"]:
+    """Of a group, which runs have seen nothing but numbers, are made of them, and are about to do one."""
+    parts = (worlds.agent.weights, worlds.actions)
+    finite = [jnp.isfinite(part).reshape(part.shape[0], -1).all(axis=1) for part in parts]
+    return functools.reduce(jnp.logical_and, finite, worlds.tally.sound)
 
 
 def _keys(key: Any, episode: Any) -> Any:
