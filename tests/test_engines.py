@@ -100,6 +100,19 @@ def test_a_checkpoint_is_read_by_the_engine_that_wrote_it(engine, name, tmp_path
 
 
 @every_engine
+def test_a_part_whose_rate_is_0_keeps_its_parameters_and_the_others_learn(engine, name):
+    task = RUNS[name].task
+    unscaled = dataclasses.replace(task, scaling="none") if isinstance(task, Control) else task
+    for held in range(3):
+        rates = tuple(0.0 if part == held else 0.01 for part in range(3))
+        runs = [dataclasses.replace(RUNS[name], task=unscaled, learning_rate=rates)]
+        (before,) = engine.params(engine.start(runs))
+        (after,) = engine.params(moved(engine, engine.advance(engine.start(runs), 0), 3))
+        kept = [same(a, b) for a, b in zip((*before.layers, before.critic), (*after.layers, after.critic), strict=True)]
+        assert kept == [part == held for part in range(3)]
+
+
+@every_engine
 def test_asking_changes_nothing(engine, name):
     before = dict(os.environ)
     engine.missing()

@@ -87,6 +87,9 @@ BAD = {
     "learning_rate": lambda: Run(learning_rate=0.0),
     "learning_rate ": lambda: Run(learning_rate=(0.1, 0.2)),
     "learning_rate  ": lambda: Run(learning_rate=-0.1),
+    "learning_rate   ": lambda: Run(learning_rate=(0.0, 0.0, 0.0)),
+    "learning_rate    ": lambda: Run(learning_rate=(0.005, 0.005, -0.1)),
+    "learning_rate     ": lambda: Run(learning_rate=Linear(0.0, 0.0)),
     "activation": lambda: Critic("sigmoid"),
     "width": lambda: Critic(width=0),
     "seed": lambda: Run(seed=-1),
@@ -109,6 +112,14 @@ def test_a_bad_value_gets_one_line_that_names_the_field_the_value_and_what_is_ri
     assert "is not allowed" in message
     assert "give " in message
     assert "\n" not in message
+
+
+def test_a_rate_may_be_0_for_some_parts_and_at_the_end_of_a_schedule():
+    held = Run(rule=Reinforce(), learning_rate=(0, 0.005, Linear(0.01, 0.0)))
+    assert held.learning_rates == (0.0, 0.005, Linear(0.01, 0.0), Linear(0.01, 0.0))
+    assert command(held) == "coexplore train reinforce --learning-rate 0.0/0.005/0.01..0.0"
+    assert Run.from_dict(held.to_dict()) == held
+    assert change(Run(), "learning_rate", Linear(0.01, 0.0)).learning_rates == (Linear(0.01, 0.0),) * 4
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest():

@@ -41,14 +41,17 @@ class Units:
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """One learning rate, or one for each hidden layer, the output and (where there is one) the critic or its layers."""
+    """One learning rate, or one for each hidden layer, the output and (where there is one) the critic or its layers.
+
+    A part whose rate is 0 keeps the parameters that it starts with. At least one rate is above 0 at some time.
+    """
 
     help: str
-    one: Number = Number("", low=0.0, open_low=True, schedule=True)
-
-    @property
-    def allowed(self) -> str:
-        return self.one.allowed + ", or one for each part of the network as .01/.001/.0001"
+    one: Number = Number("", low=0.0, schedule=True)
+    allowed: str = (
+        "a finite number above 0, or a schedule such as 0.4..0.1, "
+        "or one for each part of the network as .01/.001/.0001, where 0 keeps a part as it starts"
+    )
 
     def check(self, name: str, value: object) -> Schedulable | tuple[Schedulable, ...]:
         rates = value if isinstance(value, tuple | list) and value else (value,)
@@ -56,10 +59,16 @@ class Rates:
             rates = tuple(self.one.check(name, rate) for rate in rates)
         except FieldError:
             raise refusal(name, value, self.allowed) from None
+        if not any(rate != 0 for rate in rates):
+            raise refusal(name, rates[0] if len(rates) == 1 else rates, self.allowed)
         return rates[0] if len(rates) == 1 else rates
 
     def parse(self, name: str, text: str) -> Schedulable | tuple[Schedulable, ...]:
-        return self.check(name, [self.one.parse(name, part) for part in text.split("/")])
+        try:
+            rates = [self.one.parse(name, part) for part in text.split("/")]
+        except FieldError:
+            raise refusal(name, text, self.allowed) from None
+        return self.check(name, rates)
 
     def show(self, value: object) -> str:
         return "/".join(map(self.one.show, value if isinstance(value, tuple) else (value,)))
