@@ -367,6 +367,11 @@ def multiplexer_reward(s, a, bits, signed):
 
 def critic_value(critic, s, activation):
     """V(s) and its gradient."""
+    if activation == "mean":
+        return critic["output"]["b"][0], {"output": {"b": np.ones(1)}}
+    if activation == "linear":
+        V = sum(w * x for w, x in zip(critic["output"]["W"][:, 0], s, strict=True)) + critic["output"]["b"][0]
+        return V, {"output": {"W": s[:, None], "b": np.ones(1)}}
     x = critic["hidden"]["W"].T @ s + critic["hidden"]["b"]
     hidden = np.maximum(x, 0) if activation == "relu" else np.tanh(x)
     slope = (x > 0).astype(float) if activation == "relu" else 1 - hidden**2

@@ -75,8 +75,12 @@ def flat(params):
 
 
 def values_by_hand(run, params, s):
-    """V(s) of a critic of ReLU units, and its gradient as the parameters are ordered."""
+    """V(s), and its gradient as the parameters are ordered, of a critic of ReLU units or of none."""
     critic = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), params.critic)
+    if run.critic.activation == "mean":
+        return critic.output.b[0], [np.ones(1)]
+    if run.critic.activation == "linear":
+        return (s @ critic.output.W + critic.output.b)[0], [s[:, None], np.ones(1)]
     before = s @ critic.hidden.W + critic.hidden.b
     h = np.maximum(before, 0)
     back = critic.output.W[:, 0] * (before > 0)
@@ -163,6 +167,8 @@ class ByHand:
         ("cut-v0", "ignore", 1, Critic(width=5)),
         ("numbers-v0", "bootstrap", 1, Critic(width=5)),
         ("dials-v0", "bootstrap", 2, Critic(width=5)),
+        ("walk-v0", "bootstrap", 2, Critic("linear")),
+        ("cut-v0", "bootstrap", 1, Critic("mean")),
         ("walk-v0", "bootstrap", 2, DRAWING),
         ("cut-v0", "bootstrap", 1, DRAWING),
     ],

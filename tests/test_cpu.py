@@ -78,6 +78,13 @@ ONE_UPDATE = [
     ),
     small(Boltzmann(steps=2, centring="predicted", centring_rate=0.3), critic=None),
     small(Boltzmann(steps=2, recurrent_rate=0.3)),
+    *(
+        small(Boltzmann(steps=2, centring="predicted"), N=N, critic=Critic(c))
+        for c in ("linear", "mean")
+        for N in (7, 33)
+    ),
+    small(Reinforce(), bits=4, batch=33, critic=Critic("linear"), learning_rate=(0.01, 0.002, 0.03)),
+    small(Recurrent(), task=Multiplexer(2, "binary", "binary"), critic=Critic("linear")),
     small(Recurrent(recurrent_rate=0.3), learning_rate=Linear(0.01, 0.001)),
 ]
 TWENTY_UPDATES = [
@@ -85,6 +92,8 @@ TWENTY_UPDATES = [
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
     small(Boltzmann(0.5, 4, centring="predicted", pair_strength=Linear(0.0, 1.0)), N=20, bits=2),
     small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
+    small(Boltzmann(steps=4), N=20, bits=2, critic=Critic("linear"), learning_rate=Linear(0.01, 0.001)),
+    small(Recurrent(), N=20, bits=2, critic=Critic("mean")),
     small(Reinforce(), N=13, bits=2, signals="signed"),
     small(StraightThrough(), N=13, bits=2, signals="signed"),
     *(small(UnbiasedWeightMax(expected=x), N=13, bits=2, signals="signed") for x in (False, True)),
@@ -245,4 +254,4 @@ def test_the_kernel_alone_passes_its_own_test_under_sanitizers(tmp_path):
     assert (built.returncode, built.stderr) == (0, "")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "222 shapes, 0 failures" in done.stdout
+    assert "230 shapes, 0 failures" in done.stdout

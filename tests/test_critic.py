@@ -1,15 +1,20 @@
 """The critic, of any depth: its value and its gradient against NumPy, and which layer each learning rate reaches."""
 
+import dataclasses
+
+import exact
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore import Critic, MapProp, Multiplexer, Reinforce, Run, network
+from coexplore import Control, Critic, MapProp, Multiplexer, Reinforce, Run, grid, load, network, train
 from coexplore import critic as module
-from coexplore.engines import xla
+from coexplore.engines import cpu, xla
+from coexplore.engines.control import agent
 from coexplore.network import Actor, Network, Params
 from coexplore.rules.laws import Bernoulli
+from coexplore.run import flat, needs
 from coexplore.settings import FieldError
 
 # A unit and its slope.
@@ -64,6 +69,92 @@ def test_every_part_of_the_network_learns_at_the_rate_that_is_given_for_it():
     for rate, old, new in zip(rates, parts(state.progress.params), parts(after.progress.params), strict=True):
         steps = np.abs(np.asarray(new.b) - np.asarray(old.b))  # b starts at zero: nothing is rounded away
         np.testing.assert_allclose(steps, rate, rtol=1e-3)
+
+
+# Critics without hidden units.
+
+WITHOUT_UNITS = ("linear", "mean")
+
+
+def some_params(critic, D):
+    """Parameters with noise on all of them."""
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda p: jnp.asarray(rng.normal(size=p.shape)), critic.init(D, jax.random.key(0)))
+
+
+def test_over_all_states_their_credit_is_the_downhill_gradient_of_half_delta_squared_and_local():
+    """Every state of the 1-bit multiplexer once, each with a reward of its own: δ s for w, δ for b, in the mean."""
+    with jax.enable_x64(True):
+        s, r = jnp.asarray(2.0 * exact.states(3) - 1), jnp.asarray(np.random.default_rng(1).normal(size=8))
+        for critic in map(Critic, WITHOUT_UNITS):
+            params = some_params(critic, 3)
+            delta = r - critic.value(params, s)
+            credit = critic.credit(params, s, delta).output
+            slope = jax.grad(lambda p, critic=critic: -0.5 * jnp.mean((r - critic.value(p, s)) ** 2))(params).output
+            w = params.output.W[:, 0] if critic.activation == "linear" else np.zeros(3)
+            np.testing.assert_allclose(delta, r - s @ w - params.output.b, rtol=1e-12)
+            assert jax.tree.structure(credit) == jax.tree.structure(params.output)
+            np.testing.assert_allclose(credit.b, slope.b, rtol=1e-12)
+            np.testing.assert_allclose(credit.b, [np.mean(delta)], rtol=1e-12)
+            if critic.activation == "linear":
+                np.testing.assert_allclose(credit.W, slope.W, rtol=1e-12)
+                np.testing.assert_allclose(credit.W[:, 0], delta @ s / 8, rtol=1e-12)
+
+
+@pytest.mark.parametrize("initial_weights", ["normal", "uniform"])
+def test_they_start_at_0_under_the_actor_that_any_other_critic_has(initial_weights):
+    usual = Run(rule=Reinforce(), hidden=4, initial_weights=initial_weights)
+    for name in WITHOUT_UNITS:
+        params = dataclasses.replace(usual, critic=Critic(name)).init()
+        assert not any(np.any(leaf) for leaf in jax.tree.leaves(params.critic))
+        for mine, theirs in zip(*map(jax.tree.leaves, (params.layers, usual.init().layers)), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("critic", [Critic(), Critic("tanh", (5, 4)), Critic("linear"), Critic("mean"), None])
+def test_what_a_run_needs_counts_every_parameter(critic):
+    run = Run(rule=Reinforce(), hidden=(7, 5), critic=critic)
+    shapes = jax.eval_shape(run.init)
+    assert sum(needs.parameters(run).values()) == sum(leaf.size for leaf in jax.tree.leaves(shapes))
+
+
+@pytest.mark.parametrize("critic", WITHOUT_UNITS)
+def test_a_run_with_one_is_stored_looked_at_and_resumed_to_the_same_bits(critic, tmp_path):
+    run = Run(rule=Reinforce(), task=Multiplexer(bits=1), hidden=2, critic=Critic(critic), episodes=16 * 24)
+    names = {"linear": ["output.W", "output.b"], "mean": ["output.b"]}[critic]
+    for engine in (xla, cpu):
+        (result,) = train(run, engine=engine.name, store=tmp_path / engine.name, snapshots=2, progress=False)
+        (again,) = load(tmp_path / engine.name)
+        (saved,) = engine.tensors(engine.advance(engine.start([run]), 11))
+        resumed = engine.finish(engine.advance(engine.restore([run], [saved]), 13))[0]
+        for other in (again, resumed):
+            for a, b in zip(*map(jax.tree.leaves, (result.params, other.params)), strict=True):
+                np.testing.assert_array_equal(a, b)
+        assert [n for n in sorted(again.snapshots) if "critic" in n] == [
+            "critic_error",
+            *(f"norm.critic.{n}" for n in names),
+        ]
+        assert all(np.any(leaf) for leaf in jax.tree.leaves(result.params.critic))
+
+
+def test_in_an_environment_the_kept_linear_critic_sees_what_the_environment_gives():
+    """The scale that observations had while the network learned is part of w and b; a mean has no w."""
+    with jax.enable_x64(True):
+        scale = agent.Scale(*map(jnp.asarray, (10.0, [3.0, -1.0], [40.0, 2.5])))
+        o = jnp.asarray([[2.0, 5.0], [-1.0, 0.5]])
+        scaled = (o - scale.mean) / jnp.sqrt(scale.squares / 10 + 1e-8)
+        for critic in map(Critic, WITHOUT_UNITS):
+            params = Params((some_params(Critic(width=4), 2).hidden,), some_params(critic, 2))
+            kept = agent.unscaled(params, scale).critic
+            np.testing.assert_allclose(critic.value(kept, o), critic.value(params.critic, scaled), rtol=1e-6)
+
+
+def test_another_critic_keeps_nothing_of_one_that_has_hidden_units():
+    drawing = Run(rule=Reinforce(), task=Control(), critic=Critic("softplus", (4, 3), "map-prop", (0.1, 0.2, 0.3)))
+    linear, mean = grid(drawing, critic=list(WITHOUT_UNITS))
+    assert [linear.critic, mean.critic] == [Critic("linear"), Critic("mean")]
+    assert not flat(mean).keys() & {"critic_width", "critic_rule", "critic_variance"}
+    assert [run.critic.width for run in grid(mean, critic=["tanh"], critic_width=[64, 5])] == [64, 5]
 
 
 def test_one_rate_for_the_critic_is_that_of_all_its_layers():
@@ -197,6 +288,12 @@ def test_its_predictions_are_as_wide_as_its_variances_say():
         (lambda: Critic(variance=0.0), "variance: 0.0 is not allowed"),
         (lambda: Critic("softplus", (4, 3), "map-prop", (0.1, 0.1)), "one value, or 3"),
         (lambda: Run(rule=MapProp(), critic=Critic("softplus", rule="map-prop")), "episodes have one step"),
+        (lambda: Critic("linear", 64), "critic_width: 64 is not allowed; give no width where the critic is linear"),
+        (lambda: Critic("mean", width=(3, 2)), "critic_width: (3, 2) is not allowed; give no width where"),
+        (lambda: grid(Run(critic=Critic("mean")), critic_width=[64]), "critic_width: 64 is not allowed"),
+        (lambda: Critic("linear", rule="map-prop"), "critic_rule: 'map-prop' is not allowed"),
+        (lambda: Critic("mean", variance=0.3), "critic_variance: 0.3 is not allowed"),
+        (lambda: Run(critic=Critic("mean"), learning_rate=(0.1,) * 4), "one rate, or 3"),
     ],
 )
 def test_a_critic_that_cannot_be_is_refused_in_one_line(make, words):

@@ -18,7 +18,13 @@ probes.register()
 SMALL = Run(rule=Reinforce(), hidden=(9,), task=Multiplexer(bits=1), critic=Critic(width=5), episodes=16 * 24)
 ACTING = dataclasses.replace(SMALL, task=Control(env="probe/walk-v0"), batch=2, episodes=2 * 24)
 COMPILED = dataclasses.replace(ACTING, task=Control(env="phys2d/CartPole-v1"))
-RUNS = {"cuda": SMALL, "cpu": SMALL, "xla": SMALL, "functional": COMPILED, "control": ACTING}
+RUNS = {  # critics of every kind
+    "cuda": SMALL,
+    "cpu": dataclasses.replace(SMALL, critic=Critic("linear")),
+    "xla": SMALL,
+    "functional": dataclasses.replace(COMPILED, critic=Critic("mean")),
+    "control": ACTING,
+}
 
 every_engine = pytest.mark.parametrize("name", engines.NAMES)
 

@@ -116,6 +116,17 @@ def test_an_accepted_field_changes_what_the_gpu_gets(field):
         assert handed(one) != handed(other)
 
 
+@pytest.mark.parametrize("critic", ["linear", "mean"])
+def test_a_critic_without_hidden_units_trains_on_cpu_and_not_on_a_gpu(critic):
+    run = Run(**SMALL, critic=Critic(critic))
+    with mock.patch.object(Run, "init", noise):
+        before, after = (cpu.params(state)[0].critic for state in (cpu.start([run]), cpu.advance(cpu.start([run]), 3)))
+    moved = [not np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (before, after)), strict=True)]
+    assert moved == [True] * (2 if critic == "linear" else 1)
+    assert cpu.supports(run) is None
+    assert cuda.supports(run) == f"it does not take critic {critic}"
+
+
 @each_change
 def test_a_field_that_is_not_listed_is_refused(field):
     """As it would be for a setting that a later release adds."""

@@ -33,6 +33,10 @@ ASKED_FOR = {
         critic=Critic("softplus", (64, 32)),
         learning_rate=(0.02, 2e-4, 2e-5, 0.04, 4e-5, 4e-6),
     ),
+    "reinforce --critic linear --learning-rate .01/.001/.02": Run(
+        rule=Reinforce(), critic=Critic("linear"), learning_rate=(0.01, 0.001, 0.02)
+    ),
+    "boltzmann --critic mean": Run(critic=Critic("mean")),
 }
 
 
@@ -84,6 +88,8 @@ WRONG = {
     "--layers boltzmann,ste --units 8-8 --trace-decay 0.5": "flag: '--trace-decay' is not allowed",
     "--layers ste,map-prop --units 8-8 --preset author": "preset: 'author' .*; give one that ste has: none$",
     "boltzmann --critic-width 64-x": "critic_width: '64-x' is not allowed",
+    "boltzmann --critic mean --critic-width 64": "critic_width: 64 is not allowed; give no width where .* mean$",
+    "boltzmann --critic linear --learning-rate .1/.1/.1/.1": "learning_rate: .* one rate, or 3: ",
     "boltzmann --critic-width 64-32 --learning-rate .1/.1/.1/.1/.1/.1": "learning_rate: .* one rate, or 3 or 5: ",
 }
 

@@ -155,6 +155,8 @@ ONE_UPDATE = {
     "binary": small(Recurrent(), task=Multiplexer(bits=2, encoding="binary", rewards="binary")),
     "six bits": small(Reinforce(), task=Multiplexer(bits=6), batch=4),
     "tanh critic": small(Boltzmann(steps=2), critic=Critic(activation="tanh", width=5)),
+    "linear critic": small(Boltzmann(steps=2), bits=2, critic=Critic("linear"), learning_rate=(0.01, 0.002, 0.03)),
+    "mean critic": small(Reinforce(), N=(5, 4), critic=Critic("mean"), learning_rate=(0.01, 0.002, 0.005, 0.03)),
     "no critic": small(Boltzmann(steps=2), critic=None),
     "signed reinforce": small(Reinforce(), N=(7, 5), signals="signed"),
     "signed ste": small(StraightThrough(), N=(7, 5), signals="signed"),

@@ -21,6 +21,8 @@ SOME = [
     Run(rule=UnbiasedWeightMax(expected=True)),
     Run(rule=Boltzmann(centring="both", chains=4, centring_strength=Linear(1.0, 0.5))),
     dataclasses.replace(PRESETS["map-prop"]["author"], seed=2),
+    Run(rule=Reinforce(), critic=Critic("linear")),
+    Run(rule=Reinforce(), critic=Critic("mean"), learning_rate=(0.01, 0.005, 0.001)),
 ]
 
 
@@ -40,6 +42,8 @@ GOLDEN = [
     "536a0b315a9ef9ae",
     "524e89d60cb5ace2",
     "7c23ccde9267f237",
+    "4a680a45c031a88e",
+    "b405e8170dce10d4",
 ]
 
 
@@ -59,6 +63,8 @@ def test_digests_agree_on_what_is_the_same_and_differ_on_what_is_not():
 
 def test_the_digest_depends_only_on_what_differs_from_the_defaults():
     assert without_defaults(Run()) == {"rule": {"name": "boltzmann"}}
+    linear = Run(critic=Critic("linear"))
+    assert without_defaults(linear) == {"rule": {"name": "boltzmann"}, "critic": {"activation": "linear"}}
     assert without_defaults(Run(rule=Recurrent(steps=3), seed=1)) == {
         "rule": {"name": "recurrent", "steps": 3},
         "seed": 1,

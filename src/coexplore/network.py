@@ -83,10 +83,10 @@ def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Param
 
 @jit
 def spread_evenly(params: Params) -> Params:
-    """Parameters before learning with every W of Glorot's uniform law instead of his normal one."""
+    """Parameters before learning with every W of Glorot's uniform law instead of his normal one; what is 0 stays 0."""
 
     def one(layer: Any) -> Any:
-        return dataclasses.replace(layer, W=evenly(layer.W))
+        return dataclasses.replace(layer, W=evenly(layer.W)) if hasattr(layer, "W") else layer
 
     of_critic = params.critic and CriticParams.of(map(one, params.critic.layers))
     return Params(tuple(map(one, params.layers)), of_critic)
@@ -265,7 +265,7 @@ def _relaxed_credit(
     before = act(drawn, layers, s, key)
     relaxed = _relaxed(drawn, layers, s, before)
     h, v = relaxed[-2].h, output.variance
-    off = v**0.5 * before[-1].draws[0] - (h - before[-2].h) @ params.output.W
+    off = v**0.5 * before[-1].draws[0] - (h - before[-2].h) @ params.layers[-1].W
     weight = jnp.where(off == 0, 0.0, 1 / jnp.where(off == 0, 1.0, off))[0, 0]
     below = Params(params.layers[:-1], None)
     values = tuple(activity.h for activity in relaxed[:-1])

@@ -31,7 +31,7 @@ struct Trained {
     for (int i = 0; i < z.D(); i++)
       for (int n = 0; n < z.N; n++) params[i * z.NP() + n] = (float)(splitmix64(x) >> 40) / (1 << 24) - 0.5f;
     for (int n = 0; n < z.N; n++) params[z.W_out() + n] = (float)(splitmix64(x) >> 40) / (1 << 24) - 0.5f;
-    if (z.critic != Critic::none)
+    if (z.critic_units())
       for (int n = 0; n < z.C; n++) params[z.w() + n] = (float)(splitmix64(x) >> 40) / (1 << 24) - 0.5f;
   }
 
@@ -58,6 +58,9 @@ static bool same(const std::vector<float>& a, const std::vector<float>& b) {  //
 static void check_padding(const Shape& z, const std::vector<float>& params) {
   for (int row = 0; row * z.NP() < z.b_out(); row++)  // W, b, W_rec and W_out follow one another
     for (int n = z.N; n < z.NP(); n++) check(params[row * z.NP() + n] == 0, "padding has moved", z);
+  const int critic_end = z.critic_units() ? z.w_0() : z.U();
+  for (int row = 0; z.V() + row * z.CP() < critic_end; row++)  // V, v and w
+    for (int n = z.C; n < z.CP(); n++) check(params[z.V() + row * z.CP() + n] == 0, "padding has moved", z);
   for (int row = 0; z.U() + row * z.NP() < z.end(); row++)  // U and u
     for (int n = z.N; n < z.NP(); n++) check(params[z.U() + row * z.NP() + n] == 0, "padding has moved", z);
 }
@@ -93,7 +96,9 @@ static void exercise(const Shape& z, int64_t updates = 20, bool wild = false) {
 
 // All forms of a rule in turn.
 static Shape extreme(int rule, int N, int T, int B, int bits, int i) {
-  return {(Rule)rule, (Critic)(i % 3), N, T, B, N, bits, i % 2 == 0, i % 5 != 0, i % 7 != 0, i % 3 != 0, i % 4 == 0, i % 4 < 2,
+  const Critic critic = (Critic)(i % 5);
+  const int C = critic == Critic::linear || critic == Critic::mean ? 1 : N;
+  return {(Rule)rule, critic, N, T, B, C, bits, i % 2 == 0, i % 5 != 0, i % 7 != 0, i % 3 != 0, i % 4 == 0, i % 4 < 2,
           (Rule)rule == Rule::boltzmann ? (Centre)(i % 4) : Centre::none, i % 6 < 3};
 }
 
@@ -147,6 +152,12 @@ int main(int argc, char** argv) {
         for (int centre = 0; centre < ((Rule)rule == Rule::boltzmann ? 4 : 1); centre++, shapes++)
           exercise({(Rule)rule, critic, N, T, B, N == 100 ? 9 : 64, bits, N != 7, N != 8, true, N != 33, bits > 1, bits == 4,
                     (Centre)centre, N == 33});
+      }
+  for (Critic critic : {Critic::linear, Critic::mean})
+    for (int N : {7, 33})
+      for (Centre centre : {Centre::none, Centre::predicted}) {
+        exercise({Rule::boltzmann, critic, N, 2, 5, 1, 4, true, true, true, false, false, false, centre, false});
+        shapes++;
       }
   shapes += small_extremes();
   std::printf("%d shapes, %d failures\n", shapes, failures);

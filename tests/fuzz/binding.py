@@ -54,7 +54,7 @@ def shape(rng, kernel):
     centre = rng.choice(kernel.CENTRES)
     return "Shape", (
         rng.choice(rules),
-        rng.choice(["none", "relu", "tanh"]),
+        rng.choice(["none", "relu", "tanh", "linear", "mean"]),
         *sizes,
         *switches[:6],
         centre,

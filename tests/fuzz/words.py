@@ -9,6 +9,7 @@ LINES = [
     ("train", "boltzmann", *SMALL, "--coupling", "0", "0.4..0.1", "--steps", "3", "--out", "out"),
     ("train", "reinforce", "recurrent", *SMALL, "--json", "--threads", "1", "--snapshots", "2", "--store", "runs"),
     ("train", "backprop", *SMALL, "--learning-rate", ".01/.001/.001", "--critic", "tanh", "--batch", "16"),
+    ("train", "reinforce", *SMALL, "--critic", "linear", "mean", "--learning-rate", "0/.001/.001"),
     ("train", "weight-max", *SMALL, "--engine", "cpu", "--signals", "signed", "--initial-weights", "uniform"),
     ("train", "--layers", "boltzmann,reinforce", "--units", "5-4", "--bits", "1", "--episodes", "160", "--seed", "3"),
     ("train", "reinforce", "--task", "parity", "--bits", "3", "--episodes", "160", "--units", "5"),
@@ -59,7 +60,7 @@ nowhere/x.png folder.png folder.html folder.csv x.parquet folder.safetensors run
 /dev/null /dev/full /proc/self/x /dev/null/x /proc/self/x.png yes no none all auto os:path os: :x no.such:Thing
 CartPole-v1 NoSuch-v0 Blackjack-v1 FrozenLake-v1 parity digits joint-bits multiplexer boltzmann boltzmann,
 boltzmann,reinforce boltzmannn ste map-prop cuda cpu xla control localhost ray// host:port [::1 https://example.org
-last first both signed relu
+last first both signed relu linear mean
 """)
 FLAGS = _several("""
 units bits episodes batch seeds seed coupling steps learning-rate threads task snapshots store out json engine

@@ -85,7 +85,7 @@ ACCEPTED: Mapping[type, Mapping[str, Accepts]] = {
         "rewards": _one_of("signed", "binary"),
         "source": _any,  # where a person found the task
     },
-    Critic: {"activation": _one_of("relu", "tanh"), "width": _one_layer},
+    Critic: {"activation": _one_of("relu", "tanh", "linear", "mean"), "width": _one_layer},
     Reinforce: _CENTRED,
     Boltzmann: {
         **_COUPLED,

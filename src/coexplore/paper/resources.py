@@ -1,5 +1,7 @@
 """What a setting costs per episode, and what it has reached when a budget is spent; for one hidden layer."""
 
+import itertools
+
 import numpy as np
 
 from coexplore.paper.measures import draws
@@ -21,7 +23,7 @@ def multiply_adds(run: Run) -> int:
     D, N, K = run.sizes
     steps = draws(run) - 1  # of a chain; else 0
     credits = steps if isinstance(run.rules[0], Recurrent) else min(steps, 1)
-    critic = 3 * sum(D * width + width for width in (run.critic.widths if run.critic else ()))
+    critic = 3 * sum(inputs * units for inputs, units in itertools.pairwise(run.critic.sizes(D) if run.critic else ()))
     relaxing = 2 * run.rules[0].law.relax_steps * N * K
     return 2 * (D * N + N * K) + (steps + credits) * N * N + relaxing + critic
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from coexplore.critic import ACTIVATIONS, Critic
+from coexplore.critic import ACTIVATIONS, WITHOUT_UNITS, Critic
 from coexplore.rules import Rule
 from coexplore.run.editions import edition_here, having_edition
 from coexplore.run.kinds import Layers, TaskName
@@ -22,7 +22,10 @@ from coexplore.tasks.multiplexer import Multiplexer
 
 FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
 FIELDS = {flag: name for name, flag in FLAGS.items()}
-CRITICS = Choice("the critic's hidden units, or none", (*ACTIVATIONS, "none"))
+CRITICS = Choice(
+    "the critic's hidden units; linear and mean have none, and learn without backprop; none: no critic",
+    (*ACTIVATIONS, *WITHOUT_UNITS, "none"),
+)
 OF_CRITIC = {f"critic_{name}": name for name in ("width", "rule", "variance")}
 NUMBER = re.compile(r"(?<!\w)(?<!\w\.)\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\w)")  # with a point or an e
 EDITIONS = ("rule_edition", "task_edition")  # names that are no settings: they tell code and data apart
@@ -72,7 +75,7 @@ def settings_in(run: Run) -> dict[str, object]:
         values[name] = _joined([getattr(rule, name) for rule in run.rules if name in specs(rule)])
     values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in run.task.in_name}
     values["critic"] = run.critic.activation if run.critic else "none"
-    if run.critic:
+    if run.critic and run.critic.widths:
         values |= {flag: getattr(run.critic, name) for flag, name in OF_CRITIC.items()}
     own = {FLAGS.get(name, name): getattr(run, name) for name in specs(run)}
     if run.unit == "steps":
@@ -91,9 +94,7 @@ def change(run: Run, name: str, value: object) -> Run:
         return run.with_seed(value)  # type: ignore[arg-type]  # what does not fit is refused there
     changes: dict[str, object] = {FIELDS.get(name, name): value}
     if name == "critic" and isinstance(value, str):
-        CRITICS.check(name, value)
-        kept = run.critic or Critic()
-        changes = {"critic": None if value == "none" else dataclasses.replace(kept, activation=value)}
+        changes = {"critic": _changed_critic(run.critic, CRITICS.check(name, value))}
     elif name in OF_CRITIC:
         if run.critic is None:
             raise refusal(name, value, f"no {OF_CRITIC[name]} where there is no critic")
@@ -108,6 +109,13 @@ def change(run: Run, name: str, value: object) -> Run:
     elif FIELDS.get(name, name) not in {f.name for f in dataclasses.fields(Run)}:
         changes = {"rule": _changed_rules(run, name, value)}
     return dataclasses.replace(run, **changes)  # type: ignore[arg-type]  # what does not fit is refused there
+
+
+def _changed_critic(critic: Critic | None, value: str) -> Critic | None:
+    """The critic with other hidden units. What is without any keeps no setting of those that have some."""
+    if value in WITHOUT_UNITS:
+        return Critic(value)
+    return None if value == "none" else dataclasses.replace(critic or Critic(), activation=value)
 
 
 def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:

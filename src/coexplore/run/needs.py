@@ -32,8 +32,8 @@ def parameters(run: Run) -> Mapping[str, int]:
     D, *hidden = run.sizes
     actor = sum((inputs + 1) * N for inputs, N in zip((D, *hidden), hidden, strict=False))
     pairs = sum(N * N for N, steps in zip(run.hidden, _passes(run), strict=True) if steps > 1)
-    widths = (D, *run.critic.widths, 1) if run.critic else ()
-    critic = sum((inputs + 1) * N for inputs, N in itertools.pairwise(widths))
+    sizes = run.critic.sizes(D) if run.critic else ()
+    critic = sum((inputs + 1) * N for inputs, N in itertools.pairwise(sizes))
     return {"units": actor + pairs, "critic_width": critic}
 
 

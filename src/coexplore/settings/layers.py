@@ -12,13 +12,16 @@ MOST_LAYERS = 100  # more would take hours to compile
 
 @dataclasses.dataclass(frozen=True)
 class Units:
-    """Units of each layer; with `bare`, one layer is a number and not a tuple of one."""
+    """Units of each layer; with `bare`, one layer is a number and not a tuple of one; `optional`: or None."""
 
     help: str
     bare: bool = False
+    optional: bool = False
     allowed: str = "whole numbers of at least 1, such as 64, or 64-32 for two layers"
 
-    def check(self, name: str, value: object) -> int | tuple[int, ...]:
+    def check(self, name: str, value: object) -> int | tuple[int, ...] | None:
+        if value is None and self.optional:
+            return None
         layers = value if isinstance(value, tuple | list) else (value,)
         if len(layers) > MOST_LAYERS:
             raise refusal(name, value, f"at most {MOST_LAYERS} layers")
@@ -30,7 +33,7 @@ class Units:
             raise refusal(name, value, self.allowed)
         return layers[0] if self.bare and len(layers) == 1 else layers
 
-    def parse(self, name: str, text: str) -> int | tuple[int, ...]:
+    def parse(self, name: str, text: str) -> int | tuple[int, ...] | None:
         if not re.fullmatch(r"[0-9]{1,20}(-[0-9]{1,20})*", text):
             raise refusal(name, text, self.allowed)
         return self.check(name, [int(N) for N in text.split("-")])

@@ -111,11 +111,11 @@ def checked(record: Record) -> Record:
 
 
 def describe(record: DataclassInstance) -> dict[str, Json]:
-    """The record as plain data for JSON: its fields, a schedule as {"start": …, "stop": …}."""
-    return {name: plain(getattr(record, name)) for name in specs(record)}
+    """The record as plain data for JSON: its fields but those that are None, a schedule as {"start": …, "stop": …}."""
+    return {name: plain(value) for name in specs(record) if (value := getattr(record, name)) is not None}
 
 
-def plain(value: Value | None) -> Json:
+def plain(value: Value) -> Json:
     if isinstance(value, Linear):
         return {"start": value.start, "stop": value.stop}
     return [plain(each) for each in value] if isinstance(value, tuple) else value

@@ -14,9 +14,9 @@ from coexplore.settings.schedules import Linear, Schedulable
 
 # What a field holds, once it is checked.
 if TYPE_CHECKING:
-    Value = bool | int | str | Schedulable | tuple["Value", ...]
+    Value = bool | int | str | Schedulable | tuple["Value", ...] | None
 else:  # beartype knows no type that is made of itself
-    Value = bool | int | str | Schedulable | tuple
+    Value = bool | int | str | Schedulable | tuple | None
 
 MOST = 2**31 - 1  # of any count: engines have 32 bits for it
 LARGEST = 3.4e38  # number: engines have 32 bits for it

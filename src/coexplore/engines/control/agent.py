@@ -174,7 +174,7 @@ def _width(scale: Scale) -> Any:
 
 def unscaled(params: Params, scale: Scale) -> Params:
     """The network that sees o as this one sees (o − mean) / width: both first layers take the scale into W and b,
-    and into what predicts activity (rules/centring.py)."""
+    and into what predicts activity (rules/centring.py). A critic that is a mean has no W."""
 
     def first(layer: Any) -> Any:
         taken = {}
@@ -184,7 +184,10 @@ def unscaled(params: Params, scale: Scale) -> Params:
                 taken[b] = getattr(layer, b) - scale.mean @ taken[W]
         return dataclasses.replace(layer, **taken)
 
-    critic = params.critic and dataclasses.replace(params.critic, hidden=first(params.critic.hidden))
+    critic = params.critic
+    if critic is not None:
+        lowest, *others = critic.layers
+        critic = CriticParams.of([first(lowest), *others])
     return Params((first(params.layers[0]), *params.layers[1:]), critic)
 
 

@@ -178,7 +178,17 @@ def _shape(run: Run) -> Any:
 
 
 def _critic_units(run: Run) -> int:
-    return run.critic.widths[0] if run.critic else 1
+    """Columns of V; 1 where the critic has no hidden units, or there is none."""
+    return run.critic.widths[0] if run.critic and run.critic.widths else 1
+
+
+def _parts_of_critic(run: Run) -> tuple[str, ...]:
+    """Its arrays, in the order of its tree."""
+    if run.critic is None:
+        return ()
+    if run.critic.widths:
+        return ("V", "v", "w", "w_0")
+    return ("v",) if run.critic.activation == "mean" else ("V", "v")
 
 
 def _flat_numbers(run: Run) -> tuple[float, ...]:
@@ -192,7 +202,8 @@ def _layout(run: Run) -> dict[str, tuple[int, tuple[int, int], tuple[int, int]]]
     D, N, C = run.task.size, run.hidden[0], _critic_units(run)
     names = ["W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0", "U", "u"]
     own = [(D, N), (1, N), (N, N), (1, N), (1, 1), (D, C), (1, C), (1, C), (1, 1), (D, N), (1, N)]
-    there = [True, True, chain(run) is not None, True, True, *[run.critic is not None] * 4, *[predicts(run)] * 2]
+    of_critic = [part in _parts_of_critic(run) for part in ("V", "v", "w", "w_0")]
+    there = [True, True, chain(run) is not None, True, True, *of_critic, *[predicts(run)] * 2]
     every = zip(names, _shape(run).offsets[:-1], own, there, strict=True)
     return {part: (at, (mine[0], -(-mine[1] // 8) * 8), mine) for part, at, mine, here in every if here}
 
@@ -204,9 +215,7 @@ def _packed(run: Run, params: Params) -> np.ndarray:
         arrays["W_rec"] = hidden.W_rec
     if isinstance(hidden, Predicting):
         arrays |= {"U": hidden.U, "u": hidden.u}
-    if params.critic is not None:
-        critic = params.critic
-        arrays |= {"V": critic.hidden.W, "v": critic.hidden.b, "w": critic.output.W.T, "w_0": critic.output.b}
+    arrays |= dict(zip(_parts_of_critic(run), jax.tree.leaves(params.critic), strict=True))
     flat = np.zeros(_shape(run).offsets[-1], np.float32)
     for part, (at, wide, mine) in _layout(run).items():
         rows = flat[at : at + wide[0] * wide[1]].reshape(wide)
@@ -219,5 +228,5 @@ def _unpacked(run: Run, flat: np.ndarray) -> Params:
     for part, (at, wide, mine) in _layout(run).items():
         x[part] = flat[at : at + wide[0] * wide[1]].reshape(wide)[:, : mine[1]].copy()
     hidden = [x["W"], x["b"][0], *([x["W_rec"]] if "W_rec" in x else []), *([x["U"], x["u"][0]] if "U" in x else [])]
-    critic = [x["V"], x["v"][0], x["w"].T, x["w_0"][0]] if run.critic else []
+    critic = [x[part] if part == "V" else x[part].T if part == "w" else x[part][0] for part in _parts_of_critic(run)]
     return jax.tree.unflatten(structure(run), [*hidden, x["W_out"].T, x["b_out"][0], *critic])

@@ -61,8 +61,13 @@ struct Explore {
     affine(w.S_pattern, B, D, z.signed_inputs, params, params + z.b(), NP, -LOG2E, w.scratch, w.drive);
     if (z.centre != Centre::none) expect();
     if (z.critic == Critic::none) return;
+    if (z.critic == Critic::mean) return std::fill(episodes.V, episodes.V + B, params[z.v()]);
     affine(w.S_pattern, B, D, z.signed_inputs, params + z.V(), params + z.v(), CP, 1.f, w.scratch, w.hidden);
     for (int b = 0; b < B; b++) {
+      if (z.critic == Critic::linear) {
+        episodes.V[b] = w.hidden[b * CP];
+        continue;
+      }
       float* hidden = w.hidden + b * CP;
       if (z.critic == Critic::relu)
         for (int j = 0; j < CP; j += LANES) store(hidden + j, larger(load(hidden + j), Lanes{}));

@@ -5,6 +5,7 @@
 //     W [D][NP] | b [NP] | W_rec [N][NP] (chain only) | W_out [NP] | b_out | V [D][CP] | v [CP] | w [CP] | w_0
 //     | U [D][NP] | u [NP] (where units predict themselves)
 //
+// A critic without hidden units has V and v alone, of one column, and a mean has v alone: V(s) is that column.
 // Padded entries start at zero and stay there: their activity is masked to zero, so their gradient is zero.
 #pragma once
 #include <new>
@@ -14,7 +15,7 @@
 namespace coexplore {
 
 enum class Rule { reinforce, boltzmann, recurrent, straight_through, unbiased_weight_max, expected_weight_max };
-enum class Critic { none, relu, tanh };
+enum class Critic { none, relu, tanh, linear, mean };
 enum class Centre { none, half, drive, predicted };  // E, of which Algorithm 1 subtracts kappa E from H
 
 constexpr bool is_chain(Rule rule) { return rule == Rule::boltzmann || rule == Rule::recurrent; }
@@ -42,6 +43,7 @@ struct Shape {
   int NP() const { return padded(N); }
   int CP() const { return padded(C); }
   bool chain() const { return is_chain(rule); }
+  bool critic_units() const { return critic == Critic::relu || critic == Critic::tanh; }
   float flip() const { return signed_signals ? 2.f : 1.f; }  // how much what a unit sends moves from H = 0 to H = 1
 
   // What the weights into the hidden layer learn from: an example per episode, for Algorithm 2 one per step of an episode.
@@ -57,10 +59,10 @@ struct Shape {
   int W_out() const { return W_rec() + (chain() ? N * NP() : 0); }
   int b_out() const { return W_out() + NP(); }
   int V() const { return b_out() + LANES; }
-  int v() const { return V() + D() * CP(); }
+  int v() const { return V() + (critic == Critic::mean ? 0 : D() * CP()); }
   int w() const { return v() + CP(); }
   int w_0() const { return w() + CP(); }
-  int U() const { return critic == Critic::none ? V() : w_0() + LANES; }
+  int U() const { return critic == Critic::none ? V() : critic_units() ? w_0() + LANES : w(); }
   int u() const { return U() + D() * NP(); }
   int end() const { return centre == Centre::predicted ? u() + NP() : U(); }
 };

@@ -155,10 +155,13 @@ struct Learn {
   void learn_critic(Adam adam) {
     const int B = z.B, CP = z.CP();
     const float *const delta = episodes.delta, *const w_c = w.params + z.w(), rate = (float)numbers.rate_critic.at(progress);
+    if (z.critic == Critic::mean) return adam.step(z.v(), Lanes{std::accumulate(delta, delta + B, 0.f)}, rate);
     for (int b = 0; b < B; b++) {
       const float* hidden = w.hidden + b * CP;
       float* __restrict back = w.back + b * CP;
-      if (z.critic == Critic::relu)
+      if (z.critic == Critic::linear)
+        for (int j = 0; j < CP; j++) back[j] = j == 0 ? 1.f : 0.f;
+      else if (z.critic == Critic::relu)
         for (int j = 0; j < CP; j++) back[j] = hidden[j] > 0 ? w_c[j] : 0.f;
       else
         for (int j = 0; j < CP; j++) back[j] = (1 - hidden[j] * hidden[j]) * w_c[j];
@@ -166,6 +169,7 @@ struct Learn {
     }
     // Every four has the inputs that it has in the hidden layer; those after (1, S) are left out.
     climb(adam, z.V(), CP, 1 + z.D(), fours(B), w.back, rate, [](int, int, Lanes) INLINE_LAMBDA {});
+    if (z.critic == Critic::linear) return;
     for (int j = 0; j < CP; j += LANES) {
       Lanes g = {};
       for (int b = 0; b < B; b++) g += all(delta[b]) * load(w.hidden + b * CP + j);

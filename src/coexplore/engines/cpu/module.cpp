@@ -17,7 +17,7 @@ using namespace coexplore;
 
 // In the order of the enumerations. The last rule is a form of the one before it, not one that Python knows by name.
 static const char* const RULES[] = {"reinforce", "boltzmann", "recurrent", "ste", "unbiased-weight-max", "expected"};
-static const char* const CRITICS[] = {"none", "relu", "tanh"};
+static const char* const CRITICS[] = {"none", "relu", "tanh", "linear", "mean"};
 static const char* const CENTRES[] = {"none", "half", "drive", "predicted"};
 
 // Arguments. Each is asked for by its name, and what it may not be is told in one line, as everywhere in Python.

@@ -46,10 +46,14 @@ from coexplore.run.run import Run
 from coexplore.settings import Json
 
 name, stream = "cuda", 1
-title = "CUDA: what cpu trains, up to 512 units in batches of 16, hundreds of runs at a time on an NVIDIA GPU"
+title = (
+    "CUDA: what cpu trains, but no linear or mean critic, up to 512 units in batches of 16, hundreds of runs at a time "
+    "on an NVIDIA GPU"
+)
 waits, snapshots = True, True
 
 ARRAYS = ("weights", "first", "second", "curve")  # what training changes
+CRITICS = ("none", "relu", "tanh")
 MOST_STEPS = 2**20
 PER_MULTIPROCESSOR = 4  # runs of a group, at most
 
@@ -83,8 +87,9 @@ def supports(run: Run) -> str | None:
     reason = refused(run)
     if reason is not None:
         return reason
-    width = run.critic.widths[0] if run.critic else 0
+    critic, width = (run.critic.activation, max(run.critic.widths, default=0)) if run.critic else ("none", 0)
     reasons = {
+        f"it does not take critic {critic}": critic not in CRITICS,
         f"it takes at most {SIZES[-1]} units, and {CRITIC} in the critic": run.hidden[0] > SIZES[-1] or width > CRITIC,
         f"it takes batches of {BATCH}": run.batch != BATCH,
         f"it takes at most {max(INPUTS)} address bits": multiplexer(run).bits not in INPUTS,
