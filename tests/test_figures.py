@@ -12,7 +12,7 @@ from coexplore.settings import FieldError
 
 PAPERS = ["fig2", "fig3", "fig4", "fig5", "figa1", "figa2", "figa3", "figa4", "figa5", "figa6"]
 OURS = ["binary", "tanh-critic", "no-critic", "expected", "signed", "headline", "annealing", "compute", "depth-paper"]
-OURS += ["one-rule-paper", "depression", "depression-in-time"]
+OURS += ["local-critics", "one-rule-paper", "depression", "depression-in-time"]
 OURS += ["odd-even", "figa1-odd", "one-by-one", "coupling-steps", "coupling-steps-lazy"]
 OURS += ["why", "batches"]
 RIVALS = [Run(rule=rule, hidden=N) for rule in (Reinforce(), UnbiasedWeightMax(), StraightThrough()) for N in NS]
@@ -64,7 +64,7 @@ def test_large_networks_come_last_and_the_papers_runs_before_ours():
     papers = {run for name in PAPERS for run in FIGURES[name].settings()}
     ours = [run not in papers for run in small]
     assert ours == sorted(ours)
-    assert ours.count(True) == 17 + 3 + 6 + 4 + (4 * 19 + 2) + 7 + 3 * len(BUILT_IN) + 155 + (31 + 36 - 2) + 3 + 41
+    assert ours.count(True) == 17 + 3 + 6 + 4 + (4 * 19 + 2) + 7 + 3 * len(BUILT_IN) + 155 + (31 + 36 - 2) + 3 + 41 + 10
 
 
 def test_ours_share_what_the_papers_figures_run():
@@ -81,6 +81,7 @@ def test_ours_share_what_the_papers_figures_run():
         "compute": 0,
         "headline": 0,
         "depth-paper": 3 * len(BUILT_IN),  # none is shared: they are a quarter as long
+        "local-critics": 10,  # with ReLU units it is the headline
         "odd-even": 14,
         "figa1-odd": 10,
         "one-by-one": 5,

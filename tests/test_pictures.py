@@ -5,9 +5,11 @@ import pytest
 
 from coexplore import Boltzmann, Reinforce, Result, Rule, Run, choice, grid
 from coexplore.network import Params
+from coexplore.paper.defaults import RULES
 from coexplore.paper.evidence import NotRun
 from coexplore.paper.figures import FIGURES, runs
 from coexplore.paper.pictures import draw
+from coexplore.paper.tables import table
 from coexplore.results import marks, naming, plots
 from coexplore.results.naming import apart
 from coexplore.results.palette import legend
@@ -24,7 +26,9 @@ def made_up(*names, seeds=1, episodes=4_000_000, frozen=False):
         yield Result(run, "cpu", np.linspace(0, height, 1000, dtype=np.float32), Params((), None), {}, snapshots)
 
 
-@pytest.mark.parametrize("name", ["fig2", "fig3", "figa5", "binary", "compute", "depth-paper", "coupling-steps"])
+@pytest.mark.parametrize(
+    "name", ["fig2", "fig3", "figa5", "binary", "compute", "depth-paper", "coupling-steps", "local-critics"]
+)
 def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     png, svg = draw(FIGURES[name], made_up(name), tmp_path)
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -36,6 +40,14 @@ def test_a_figure_is_drawn_as_png_and_svg_with_every_line_named(name, tmp_path):
     assert ("1,000,000 episodes, not the paper's" in text) == (name == "depth-paper")
     assert text.count("not the paper's") == (name == "depth-paper")
     assert text.count("<!-- c = 0.4 -->") >= (6 if name == "fig3" else 0)  # bars say which coupling was best
+
+
+def test_places_that_are_words_stand_under_the_bars_and_in_the_table(tmp_path):
+    figure, results = FIGURES["local-critics"], list(made_up("local-critics", seeds=2))
+    _, svg = draw(figure, results, tmp_path)
+    assert all(svg.read_text().count(f"<!-- {critic} -->") == 2 for critic in ("relu", "linear", "mean"))
+    rows = [line.split(" | ")[:3] for line in table(figure, results).splitlines() if line.startswith("| ")][2:]
+    assert rows == [[f"| {label}", critic, "2"] for label in RULES for critic in ("relu", "linear", "mean")]
 
 
 def test_a_map_writes_every_mean_into_its_cell_and_nothing_where_nothing_was_trained():

@@ -17,7 +17,7 @@ SCALES = {"paper": Scale(4_000_000, 5), "quick": Scale(400_000, 3)}
 
 # A line of a figure: its label, and the settings at each place of the horizontal axis. Where there are several
 # settings at one place, the best of them (by reward over all episodes) is drawn.
-Places = dict[float | int, list[Run]]
+Places = dict[float | int | str, list[Run]]
 Lines = dict[str, Places]
 
 

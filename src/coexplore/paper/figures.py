@@ -107,6 +107,12 @@ def _critics(kinds: dict[str, str], run_changes: dict[str, str]) -> Lines:
     )
 
 
+def _local_critics() -> Lines:
+    """The headline's rules with its critic and with the two that learn without backprop."""
+    kinds = ("relu", "linear", "mean")
+    return {label: {kind: [change(run, "critic", kind)] for kind in kinds} for label, run in RULES.items()}
+
+
 def _annealing() -> Lines:
     falling, weaker = Linear(0.005, 0.00025), Linear(0.4, 0.1)
     alg_1 = {
@@ -233,6 +239,16 @@ FIGURES = {
             ours=True,
             axis="L, hidden layers of 64 units",
             part=4,
+        ),
+        Figure(
+            "local-critics",
+            "Critics without backprop: linear, and a running mean",
+            "bars",
+            _local_critics(),
+            ("first", "last"),
+            ours=True,
+            axis="critic",
+            question=True,
         ),
     )
 } | OPEN

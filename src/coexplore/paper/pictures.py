@@ -84,7 +84,7 @@ def _bars(figure: Figure, axes: list[Any], found: Found) -> None:
     axes[0].set_ylim(bottom=0)  # when all panels, which share it, have said how high they are
 
 
-def _places(figure: Figure, found: Found, window: str) -> dict[str, dict[float | int, marks.Place]]:
+def _places(figure: Figure, found: Found, window: str) -> marks.Places:
     return {
         label: {x: _place(figure, label, x, best, same, window) for x, (best, same) in places.items()}
         for label, places in found.items()

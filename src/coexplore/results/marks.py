@@ -50,7 +50,7 @@ class Place(NamedTuple):
         return bimodal(self.values, self.bounds)
 
 
-Places = Mapping[str, Mapping[float | int, Place]]
+Places = Mapping[str, Mapping[Any, Place]]  # by line and by place: a number, or of bars a word
 
 
 class Line(NamedTuple):
@@ -189,7 +189,7 @@ def bars(axes: Any, places: Places, lines: Sequence[Line], label: str = "N, hidd
                 _dots(axes, x, 0.7 * width, place.values)
             if place.note:
                 axes.annotate(place.note, (x, 0), (0, 4), textcoords="offset points", **NOTE)
-    axes.set_xticks(range(len(ticks)), [f"{x:g}" for x in ticks])
+    axes.set_xticks(range(len(ticks)), [x if isinstance(x, str) else f"{x:g}" for x in ticks])
     axes.set_xlabel(label)
     axes.margins(x=0.01)
 
