@@ -1,4 +1,5 @@
-"""Networks of stochastic units that learn as a team of reinforcement-learning agents, without backpropagation."""
+"""Networks of stochastic units that learn as a team of reinforcement-learning agents, without backpropagation through
+the team; the critic, which predicts their reward, learns by backprop unless a local one is chosen."""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -53,7 +53,8 @@ class Feedback(eqx.Module):
     """What comes back from above.
 
     `delta` is the signal: R − V or R, as the rule's centring asks; one for all units ("B 1") or one each.
-    `above` tells how likely the next layer's draw was; None at the output. A rule that reads `delta` alone is local.
+    `above` tells how likely the next layer's draw was; None at the output. A rule that reads `delta` alone is local,
+    if the critic behind `delta` is.
     `graded`: the output was given the right answer, so `above` is the reward itself, as a function of h.
     `of_output`: the next layer is the output.
     """
