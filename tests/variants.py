@@ -113,7 +113,8 @@ def networks():
         yield {"rule": rule, "signals": "signed", "initial_weights": "uniform"}
     for rule in (STE, WEIGHT_MAX, UNBIASED, PREDICTING):
         yield {"rule": rule, "signals": "signed"}
-    for critic in ({"activation": "tanh", "width": 9}, {"activation": "softplus"}, {"width": [8, 6]}):
+    tanh, deep = {"activation": "tanh", "width": 9}, {"width": [8, 6]}
+    for critic in (tanh, {"activation": "softplus"}, deep, {"activation": "linear"}, {"activation": "mean"}):
         yield {"rule": BOLTZMANN, "critic": critic}
     yield {"rule": BOLTZMANN, "learning_rate": FALLING, "seed": 7}
     yield {"rule": RECURRENT, "learning_rate": [0.01, FALLING, 0.002], "seed": 7}
@@ -217,6 +218,7 @@ def stepped():
         yield {"rule": rule, "task": short}
     critic = {"activation": "softplus"}
     yield {"rule": [REINFORCE, RECURRENT], "task": short, "hidden": [8, 6], "batch": 2, "critic": critic}
+    yield {"rule": REINFORCE, "task": short, "critic": {"activation": "linear"}}
     task = {**short, "env_steps": 200, "truncation": "ignore", "discount": 0.9}
     yield {"rule": WEIGHT_MAX, "task": task, "episodes": 1000}
     task = {**short, "env": "FrozenLake-v1", "env_arg": [["is_slippery", False]], "drives": "all"}
