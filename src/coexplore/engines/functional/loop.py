@@ -88,7 +88,8 @@ def compiled(shape: Shape) -> tuple[Any, Any]:
             return jnp.where(lost, shape.episodes, worlds.tally.episodes).min() // shape.batch
 
         def one(worlds: Any, _: Any) -> tuple[Any, None]:
-            here = (worlds.tally.episodes < shape.episodes) & (updates(worlds) < goal) & sound(worlds)
+            here = (worlds.tally.episodes < shape.episodes) & (updates(worlds) < goal) & ~lost
+            here = here & sound(worlds) if shape.block > 1 else here  # without blocks `on` has asked
             return jax.vmap(functools.partial(_step, shape))(about, worlds, here), None
 
         def body(carry: Any) -> Any:
@@ -97,7 +98,8 @@ def compiled(shape: Shape) -> tuple[Any, Any]:
             return done + shape.block, worlds
 
         def on(carry: Any) -> Any:
-            return (carry[0] < steps) & (updates(carry[1]) < goal) & (lost | sound(carry[1])).all()
+            others = [(part | lost[:, None]).all() for part in _finite(carry[1])]  # sooner than run by run
+            return (carry[0] < steps) & (updates(carry[1]) < goal) & functools.reduce(jnp.logical_and, others)
 
         return jax.lax.while_loop(on, body, (jnp.int32(0), worlds))[1]
 
@@ -107,9 +109,13 @@ def compiled(shape: Shape) -> tuple[Any, Any]:
 
 def sound(worlds: World) -> Bool[Array, " G"]:
     """Of a group, which runs have seen nothing but numbers, are made of them, and are about to do one."""
-    parts = (worlds.agent.weights, worlds.actions)
-    finite = [jnp.isfinite(part).reshape(part.shape[0], -1).all(axis=1) for part in parts]
-    return functools.reduce(jnp.logical_and, finite, worlds.tally.sound)
+    return functools.reduce(jnp.logical_and, [part.all(axis=1) for part in _finite(worlds)])
+
+
+def _finite(worlds: World) -> list[Bool[Array, "G _"]]:
+    """Of a group, run by run: where weights and actions are numbers, and whether all that was seen was."""
+    parts = [jnp.isfinite(part) for part in (worlds.agent.weights, worlds.actions)]
+    return [part.reshape(part.shape[0], -1) for part in (*parts, worlds.tally.sound)]
 
 
 def _keys(key: Any, episode: Any) -> Any:
