@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore import network
+from coexplore import Control, Critic, Run, engines, network
 from coexplore.network import Network, Params
 from coexplore.rules import Feedback, MapProp
 from coexplore.rules.laws import Activity, Bernoulli, Gaussian
+from coexplore.store.encoding import key
 
 TIGHT = 1e-12
 
@@ -153,3 +154,17 @@ def test_without_relaxation_map_propagation_is_reinforce_and_unbiased():
         return rule.credit(layer, jnp.ones((len(grid), 1)), activity, Feedback((len(grid) * p * r)[:, None]))
 
     assert exact.largest_gap(expected(layer), exact.grad(reward)(layer)) < 1e-8
+
+
+def test_files_of_networks_whose_steps_may_be_shortened_have_a_name_of_their_own():
+    """Their numbers are others than before steps could be: an old file is not taken for one of these."""
+    deep, drawing = Run(rule=MapProp(), hidden=(4, 3)), Critic("softplus", 4, rule="map-prop")
+    agent = Run(rule=MapProp(), task=Control(), critic=drawing)
+    for run, more in (
+        (Run(rule=MapProp()), 0),
+        (Run(rule=MapProp(relax_steps=0), hidden=(4, 3)), 0),
+        (deep, 1),
+        (agent, 1),
+    ):
+        assert engines.stream(run, "xla") == engines.find("xla").stream + more
+        assert key(run, "xla").endswith(f".xla-{engines.stream(run, 'xla')}")

@@ -22,6 +22,7 @@ softmax), so that it cannot get further from μ than v Σ |w|, or than it was dr
 Source: Chung (2021).
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -80,3 +81,8 @@ class MapProp(Rule):
     def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
         """Values that moved towards the right answer are themselves right answers to the layer underneath."""
         return Feedback(feedback.delta, odds(self.law, params, activity), feedback.graded and self.relax_steps > 0)
+
+
+def relax_together(rules: Sequence[Rule]) -> bool:
+    """Whether several layers of a network relax at once."""
+    return sum(isinstance(rule, MapProp) and rule.relax_steps > 0 for rule in rules) > 1

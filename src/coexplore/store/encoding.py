@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 def key(run: Run, engine: str) -> str:
     """What files about this run and engine are called."""
-    return f"{run.digest}.{engine}-{engines.find(engine).stream}"
+    return f"{run.digest}.{engine}-{engines.stream(run, engine)}"
 
 
 def about(run: Run, engine: str) -> dict[str, Json]:
-    return {"run": run.to_dict(), "engine": engine, "stream": engines.find(engine).stream}
+    return {"run": run.to_dict(), "engine": engine, "stream": engines.stream(run, engine)}
 
 
 def encoded(result: Result) -> Tensors:
