@@ -15,10 +15,10 @@ from coexplore import Boltzmann, Recurrent, Reinforce, Result, StraightThrough, 
 from coexplore.network import Params
 from coexplore.paper import theory
 from coexplore.paper.claims import CLAIMS, verdicts
-from coexplore.paper.defaults import NS, C
+from coexplore.paper.defaults import ALG_2, INDEPENDENT, NS, C
 from coexplore.paper.evidence import Contest, Evidence
 from coexplore.paper.figures import FIGURES, runs
-from coexplore.paper.measures import first, reward
+from coexplore.paper.measures import first, last, reward
 from coexplore.paper.theory import THEORY
 from coexplore.paper.verdict import from_json, judge, table
 from coexplore.run import change, grid
@@ -163,7 +163,10 @@ def papers():
 
 def test_in_the_papers_world_every_claim_holds(papers):
     assert {v.id: v.sentence for v in papers if v.verdict != "holds"} == {}
-    assert all(v.seeds == len(SEEDS) and v.low <= v.effect <= v.high for v in papers)
+    assert all(v.low <= v.effect <= v.high for v in papers)
+    halves = {v.id for v in papers if v.seeds == len(SEEDS) // 2}  # one half of the seeds chooses c, and is not judged
+    assert halves == {"F3.1", "F3.2", "F3.3", "F3.4", "F4.1", "F4.2"} == {v.id for v in papers if v.chose}
+    assert {v.seeds for v in papers if v.id not in halves} == {len(SEEDS)}
 
 
 @pytest.mark.parametrize("id", REFUTATIONS)
@@ -172,9 +175,10 @@ def test_a_claim_that_is_wrong_fails(id):
     assert found.verdict == "fails", found.sentence
 
 
-@pytest.mark.parametrize("id", [id for id in REFUTATIONS if id != "F2.7"])
+@pytest.mark.parametrize("id", REFUTATIONS.keys() - {"F2.7", "F5.1"})
 def test_what_so_few_seeds_may_have_missed_is_undecided(id):
-    """Of four runs that learned alike, the next may freeze. (That runs fall, F2.7, four can show.)"""
+    """Of four runs that learned alike, the next may freeze. (That runs fall, F2.7, four can show; and pairs are judged
+    by Student's interval, which does not know that.)"""
     found = judged(id, seeds=range(4))
     assert found.verdict == "undecided", found.sentence
     assert found.needed > 4
@@ -238,7 +242,7 @@ def test_what_says_that_there_is_no_difference_holds_and_is_no_tie():
 def test_one_part_that_is_no_tie_leaves_none():
     """Algorithm 1 leads STE by 0.05 at N = 8 and 0.10 at 16."""
     rivals = [run for run in FIGURES["fig3"].settings() if isinstance(run.rule, Boltzmann | StraightThrough)]
-    for lift, words in ((0.10, ("tie", "undecided")), (0.13, ("undecided", "undecided")), (0.2, ("fails", "fails"))):
+    for lift, words in ((0.10, ("tie", "undecided")), (0.125, ("undecided", "undecided")), (0.2, ("fails", "fails"))):
         changes = [(alg(StraightThrough, N=8), 0.05, 0, 0), (alg(StraightThrough, N=16), lift, 0, 0)]
         assert both(verdict("F3.2", world(changes, chosen=rivals))) == words
 
@@ -257,7 +261,7 @@ def test_a_rank_correlation_is_no_reward_and_never_a_tie():
 def test_sizes_at_which_a_claim_fails_are_named():
     changes = [(alg(StraightThrough, N=8), 0.5, 0, 0), (alg(StraightThrough, N=32), 0.4, 0, 0)]
     found = judged("F3.2", changes)
-    assert "N = 8 against STE backprop: -0.45" in found.sentence
+    assert "N = 8 against STE backprop: -0.449" in found.sentence
     assert "also against it: N = 32 against STE backprop" in found.sentence
     assert "N = 16" not in found.sentence
 
@@ -321,29 +325,132 @@ def flat(setting, levels, seeds=None):
     ]
 
 
-def test_each_seed_is_judged_in_the_setting_that_the_others_choose():
+def test_each_seed_is_drawn_in_the_setting_that_the_others_choose():
     """Seed 0 alone makes c = 0.1 the best; without it 0.5 is."""
     results = [*flat(PAIR[0], [1.0, 0, 0, 0]), *flat(PAIR[1], [0.2] * 4)]
-    chosen, judged = Evidence(results, 4_000_000).best(PAIR)
+    chosen, drawn = Evidence(results, 4_000_000).best(PAIR)
     assert chosen == PAIR[0]
-    assert [round(r.reward, 6) for r in judged] == [0.2, 0, 0, 0]
-    assert [r.seed for r in judged] == [0, 1, 2, 3]
+    assert [round(r.reward, 6) for r in drawn] == [0.2, 0, 0, 0]
+    assert [r.seed for r in drawn] == [0, 1, 2, 3]
     some, _ = Evidence([r for r in results if r.seed < 1], 4_000_000).best(PAIR)
     assert some == PAIR[0]
 
 
+def test_one_half_of_the_seeds_chooses_by_what_is_judged_and_the_other_is_judged():
+    slow = [result(PAIR[0].with_seed(i), curve(0.1, 0.9, 0)) for i in range(5)]
+    fast = [result(PAIR[1].with_seed(i), curve(0.6, 0.3, 0)) for i in range(5)]
+    evidence = Evidence([*slow, *fast], 4_000_000)
+    for measure, best in ((reward, PAIR[0]), (first, PAIR[1]), (last, PAIR[0])):
+        chosen, judged = evidence.fresh().chosen(PAIR, measure)
+        assert chosen == best
+        assert [(r.setting, r.seed) for r in judged] == [(best, seed) for seed in (2, 3, 4)]
+    together = evidence.fresh().chosen(PAIR, first, apart=False)
+    assert [(r.setting, r.seed) for r in together[1]] == [(PAIR[1], seed) for seed in range(5)]
+    alone = Evidence([slow[0], fast[0]], 4_000_000).chosen(PAIR, first)
+    assert (alone[0], [r.seed for r in alone[1]]) == (PAIR[1], [0])
+
+
+def test_settings_within_one_standard_error_of_the_best_are_as_good_as_it():
+    """Six seeds, of which three choose: 0.4, 0.5, 0.6 have the standard error 0.0577."""
+    three = grid(FIG_2[0], coupling=[0.1, 0.25, 0.5])
+    levels = {0.1: [0.46] * 3, 0.25: [0.4, 0.5, 0.6], 0.5: [0.43] * 3}
+    results = [r for run, chose in zip(three, levels.values(), strict=True) for r in flat(run, [*chose, 0, 0, 0])]
+    evidence = Evidence(results, 4_000_000)
+    evidence.chosen(three)
+    assert evidence.near == {tuple(three): [three[1], three[0]]}
+
+
 def test_the_best_of_equals_is_no_better_than_they_are():
-    """Eight settings of mean 0.5, six seeds each: the best seems better by 1.4 standard errors, 0.06; 0.004 is the
-    standard error here. The interval covers what choosing does."""
+    """Eight settings of mean 0.5, twelve seeds each: the best seems better by 1.4 standard errors, 0.06; 0.004 is the
+    standard error here. The half that did not choose does not know that."""
     rng = np.random.default_rng(0)
     eight = grid(FIG_2[0], coupling=C)
     found = []
     for _ in range(100):
-        results = [r for setting in eight for r in flat(setting, rng.normal(0.5, 0.1, 6).clip(0, 1))]
-        _, judged = Evidence(results, 4_000_000).best(eight)
+        results = [r for setting in eight for r in flat(setting, rng.normal(0.5, 0.1, 12).clip(0, 1))]
+        _, judged = Evidence(results, 4_000_000).chosen(eight)
         found.append(level([r.reward for r in judged], (0.0, 1.0)))
     assert np.mean([one.effect for one in found]) == pytest.approx(0.5, abs=0.015)
     assert np.mean([one.low < 0.5 < one.high for one in found]) >= 0.93
+
+
+SPEED = [run for run in FIGURES["fig3"].settings() if isinstance(run.rule, Boltzmann | StraightThrough)]
+
+
+def two_as_good(gap, late):
+    """The paper's world; with 16 units c = 0.75 is behind the best, 0.5, by so little on the seeds that choose, and has
+    this first quarter on the others."""
+    best, other = (next(run for run in SPEED if alg(Boltzmann, c, N=16)(run)) for c in (0.5, 0.75))
+    made = list(world(chosen=[run for run in SPEED if run != other]))
+    chose = {one.seed: one.first - gap for one in made if one.setting == best}
+    early = [chose[seed] if seed < len(SEEDS) // 2 else late for seed in SEEDS]
+    last = truth(other)[1]
+    return [*made, *(result(other.with_seed(i), curve(x, last, 0)) for i, x in zip(SEEDS, early, strict=True))]
+
+
+def test_where_settings_that_are_as_good_differ_in_their_verdicts_nothing_is_decided():
+    """c = 0.5 is 0.1 ahead of STE with 16 units. Another c that is as good on the seeds that choose is behind it. The
+    standard error is 0.00016."""
+    found = verdict("F3.2", two_as_good(0.0001, 0.3))
+    assert both(found) == ("undecided", "undecided")
+    assert "fails with boltzmann coupling=0.75 at N = 16" in found.sentence
+    assert "N = 16: boltzmann coupling=0.5 or boltzmann coupling=0.75" in found.chosen
+    assert found.was.verdict == "holds"
+    alike = verdict("F3.2", two_as_good(0.0001, 0.55))
+    assert both(alike) == ("holds", "holds")
+    assert alike.chosen == found.chosen
+    assert (
+        "as good on the seeds that chose: N = 16: boltzmann coupling=0.5 or boltzmann coupling=0.75" in alike.sentence
+    )
+    worse = verdict("F3.2", two_as_good(0.0003, 0.3))
+    assert both(worse) == ("holds", "holds")
+    assert "N = 16: boltzmann coupling=0.5" in worse.chosen
+
+
+# Criteria that were changed -------------------------------------------------------------------------------------------
+
+
+def test_both_words_of_a_claim_whose_criterion_was_changed_stand_beside_each_other(papers):
+    former = {v.id: v.was for v in papers if v.was}
+    assert former.keys() == {"F3.1", "F3.2", "F3.3", "F3.4", "F4.1", "F4.2", "F5.1", "F5.7"}
+    assert {was.verdict for was in former.values()} == {"holds"}
+    assert all(was.criterion != v.criterion and was.why for v in papers if (was := v.was))
+    assert {was.of for was in former.values()} == {"2026-11-15", "2026-11-18"}
+
+
+def test_frozen_runs_were_stable_once():
+    found = verdict("F5.7", map(frozen(Recurrent, 0.5, 30), world(chosen=FIGURES["fig5"].settings())))
+    assert (found.verdict, found.was.verdict, found.was.of) == ("fails", "holds", "2026-11-15")
+    assert found.was.effect == pytest.approx(0, abs=1e-3)
+    assert "**fails** (by the criterion of 2026-11-15: holds)" in table([found])
+
+
+def test_what_two_runs_of_a_seed_share_is_no_noise_of_their_difference():
+    """Algorithm 2 at c = 0 is 0.01 below REINFORCE, and seeds differ by ten times that."""
+    rng = np.random.default_rng(5)
+    shared, own = rng.normal(0.5, 0.1, 60), rng.normal(-0.01, 0.01, 60)
+    (a,) = (run for run in FIGURES["fig5"].settings() if alg(Recurrent, 0.0)(run))
+    found = verdict("F5.1", [*flat(a, shared + own), *flat(FIG_2[-1], shared)])
+    assert (found.verdict, found.was.verdict) == ("holds", "undecided")
+    assert found.high - found.low < 0.01
+    assert found.was.high - found.was.low > 0.05
+    assert found.effect == pytest.approx(found.was.effect)
+    strangers = verdict("F5.1", [*flat(a, rng.permutation(shared) + own), *flat(FIG_2[-1], shared)])
+    assert strangers.verdict == "undecided"
+
+
+@pytest.mark.parametrize("run", [change(ALG_2, "coupling", 0.0)])
+def test_pairs_start_from_the_same_weights(run):
+    """What is compared seed by seed: Algorithm 2 and REINFORCE."""
+    rival = INDEPENDENT
+    mine, other = (each.with_seed(3).init() for each in (run, rival))
+    for a, b in zip(mine.layers, other.layers, strict=True):
+        assert np.array_equal(a.W, b.W)
+        assert np.array_equal(a.b, b.b)
+        assert not np.any(getattr(a, "W_rec", 0))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def test_five_seeds_name_the_winner_as_often_as_counting_says():
@@ -403,15 +510,15 @@ def test_runs_of_no_figure_do_not_say_which_seeds_are_judged():
 
 
 def test_claims_whose_runs_froze_are_judged_with_signed_signals_too():
-    """With 40 seeds, too few for C1 (Algorithm 1 does not learn) and A5.2 (the best c at each N)."""
+    """With 40 seeds, too few for F3.4, whose c 20 of them choose, and for A5.2 (the best c at each N)."""
     chosen, seeds = FIGURES["signed"].settings(), range(40)
     plain = [r for id in ("fig3", "no-critic") for r in world(chosen=FIGURES[id].settings(), seeds=seeds)]
     wrong = [(lambda run: run.signals == "signed" and isinstance(run.rule, StraightThrough), 0, 0.6, 0)]
     found = {v.id: v for v in verdicts([*plain, *world(wrong, chosen=chosen, seeds=seeds)])}
     assert {id: v.signed for id, v in found.items() if v.signed} == {
-        "F3.4": "holds", "F4.2": "fails", "A5.1": "holds", "A5.2": "undecided", "C1": "undecided"
+        "F3.4": "undecided", "F4.2": "fails", "A5.1": "holds", "A5.2": "undecided", "C1": "undecided"
     }  # fmt: skip
-    assert found["F4.2"].verdict == "holds"
+    assert found["F4.2"].verdict == "undecided"
 
 
 def test_without_runs_of_signed_signals_nothing_is_said_of_them(papers):
@@ -472,6 +579,11 @@ def test_verdicts_go_into_json_and_markdown():
     written = json.loads(json.dumps([v.to_dict() for v in found], allow_nan=False))
     assert written[0]["id"] == "F2.1"
     assert [from_json(data) for data in written] == found
+    changed = verdict("F3.2", world(chosen=SPEED, seeds=range(6)))
+    assert from_json(json.loads(json.dumps(changed.to_dict()))) == changed
+    assert len(changed.chosen) == len(NS)
+    with pytest.raises(ValueError, match="not a verdict"):
+        from_json(changed.to_dict() | {"was": dataclasses.asdict(changed.was) | {"verdict": None}})
     lines = table(found).splitlines()
     assert len(lines) == 2 + 45
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {9}  # a bar inside a cell is escaped

@@ -254,7 +254,12 @@ def test_verdicts_come_with_their_columns_folded_and_only_where_their_runs_are(b
     assert trained >= {"fig2", "figa2", "compute", ""}
     assert not trained & {"fig4", "figa3", "figa4", "tuned"}  # of which there is nothing here
     assert not report([], "")["claims"]  # and what is proved stands beside runs only
-    changed = {"F2.3": {"verdict": "tie", "without_ties": "holds", "named": 0.2}, "F2.4": {"signed": "holds"}}
+    was = {"of": "2026-11-15", "verdict": "fails", "criterion": "Higher.", "why": "Too low."}
+    changed = {
+        "F2.3": {"verdict": "tie", "without_ties": "holds", "named": 0.2},
+        "F2.4": {"signed": "holds"},
+        "F2.5": {"verdict": "holds", "without_ties": "holds", "was": was, "seeds": 3, "chose": 2},
+    }
     for one in made["claims"]:
         one.update(changed.get(one["id"], {"verdict": "holds", "without_ties": "holds"}))
     (tmp_path / "page.html").write_text(html.page(made).html)
@@ -265,6 +270,10 @@ def test_verdicts_come_with_their_columns_folded_and_only_where_their_runs_are(b
     assert words[1] == "tiewithout ties: holds"
     assert words[4] == "0.20"
     assert "signed signals: holds" in browser.execute_script(row.format("F2\\\\.4"))[1]
+    says, words, _, seeds, *_ = browser.execute_script(row.format("F2\\\\.5"))
+    assert seeds == "3 + 2"
+    assert words == "holdsby the criterion of 2026-11-15: fails"
+    assert all(text in says for text in ("2026-11-15: Higher.", "Too low."))
     assert "1 tie" in browser.execute_script("return document.querySelector('.legend').textContent")
     opened(browser, tmp_path / "page.html", "claim-F2.3")
     assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 1

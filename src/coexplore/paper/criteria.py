@@ -30,8 +30,9 @@ def falls(at: Evidence, run: Run, axis: str, values: Sequence[float]) -> list[Pa
 
 
 def best_coupling(at: Evidence, run: Run, named: set[float], prefix: str = "") -> list[Part]:
-    """The best of the named couplings over each of the others."""
-    inside, judged = at.best([at_coupling(run, c) for c in C if c in named])
+    """The best of the named couplings over each of the others. The claim is about these settings and no rule with its
+    best c, so that all seeds are judged."""
+    inside, judged = at.chosen([at_coupling(run, c) for c in C if c in named], apart=False)
     c: float = inside.rules[0].coupling  # type: ignore[attr-defined]
     rivals = {other: at.between(judged, at.results(at_coupling(run, other))) for other in C if other not in named}
     return [above(f"{prefix}c = {c} over {other}", found, needs="mean") for other, found in rivals.items()]

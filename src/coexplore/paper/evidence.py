@@ -3,7 +3,9 @@
 import collections
 import contextlib
 import functools
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +39,19 @@ class Contest(NamedTuple):
     measure: Measure
 
 
+class How(NamedTuple):
+    """How evidence is read: every setting with signed signals; the best of several chosen as it was until 2026-11-19
+    (`Evidence.best`); and of candidates, as a tuple, one that is judged in the place of the best."""
+
+    as_signed: bool = False
+    as_before: bool = False
+    instead: Mapping[tuple[Run, ...], Run] = MappingProxyType({})
+
+
 class Evidence:
-    """Results by setting, trained for so many episodes; it remembers what it was asked for."""
+    """Results by setting, trained for so many episodes; it remembers what it was asked for.
+
+    `near`: of candidates that one was chosen from, those that are as good as the best (`chosen`)."""
 
     def __init__(self, results: Iterable[Result], episodes: int, measured: Sequence[Row] = ()) -> None:
         self.episodes = episodes
@@ -46,15 +59,17 @@ class Evidence:
         self.usual: int | None = None  # how long runs should be, where that is not the paper's length
         self._used: set[Run] = set()
         self._groups: list[int] = []
-        self._as_signed = False
+        self.how = How()
+        self.near: dict[tuple[Run, ...], list[Run]] = {}
+        self.chose = 0  # seeds, which are not judged
         self._found: dict[Run, dict[int, Result]] = {}
         for result in unmixed([result for result in results if length(result.setting) == episodes]):
             self._found.setdefault(result.setting, {}).setdefault(result.seed, result)  # of two engines, the first
 
-    def fresh(self, as_signed: bool = False) -> "Evidence":
-        """The same results, with nothing asked for yet; every setting with signed signals, if wanted."""
+    def fresh(self, how: How | None = None) -> "Evidence":
+        """The same results, with nothing asked for yet, read in the same way or in another."""
         other = Evidence((), self.episodes, self.measured)
-        other._found, other._as_signed = self._found, as_signed
+        other._found, other.usual, other.how = self._found, self.usual, how or self.how
         return other
 
     @property
@@ -72,7 +87,7 @@ class Evidence:
 
     def by_seed(self, setting: Run) -> dict[int, Result]:
         with contextlib.suppress(FieldError):  # nobody trains for so long in batches as large as these
-            own = resized(signed(setting) if self._as_signed else setting, self.episodes).setting
+            own = resized(signed(setting) if self.how.as_signed else setting, self.episodes).setting
             if found := self._found.get(own):
                 self._used.add(own)
                 return found
@@ -91,9 +106,10 @@ class Evidence:
         return seeds, groups
 
     def best(self, candidates: Sequence[Run]) -> tuple[Run, list[Result]]:
-        """The candidate with the most reward over all episodes, and the results to judge it by.
+        """The candidate with the most reward over all episodes, and the results to draw of it.
 
-        Each of these is of the candidate that is best without that seed: nobody is judged by the luck that chose him.
+        Each of these is of the candidate that is best without that seed: what is drawn owes nothing to the luck of a
+        seed, but where two candidates tie it mixes them. Verdicts rested on this until 2026-11-19.
         """
         if len(candidates) == 1:
             return candidates[0], self.results(candidates[0])
@@ -104,6 +120,31 @@ class Evidence:
         judged = [groups[i][seed] for i, seed in zip(without.argmax(axis=0), seeds, strict=True)]
         return candidates[int(total.argmax())], judged
 
+    def chosen(
+        self, candidates: Sequence[Run], measure: Measure = reward, apart: bool = True
+    ) -> tuple[Run, list[Result]]:
+        """The best candidate by what is judged, and its results.
+
+        The first half of the seeds that all have chooses and the other half is judged; if not `apart`, all seeds do
+        both. `near` keeps the candidates whose mean is within one standard error of the best on the seeds that chose.
+        """
+        if len(candidates) == 1:
+            return candidates[0], self.results(candidates[0])
+        if self.how.as_before:
+            return self.best(candidates)
+        seeds, groups = self._shared(candidates)
+        half = max(1, len(seeds) // 2) if apart else len(seeds)
+        self.chose = max(self.chose, len(seeds) // 2 if apart else 0)
+        found = np.array([[measure.of(group[seed]) for seed in seeds[:half]] for group in groups])
+        mean = found.mean(axis=1)
+        order = np.argsort(-mean, kind="stable")
+        error = found[order[0]].std(ddof=1) / math.sqrt(half) if half > 1 else 0.0
+        key = tuple(candidates)
+        self.near[key] = [key[i] for i in order if mean[i] >= mean[order[0]] - error]
+        run = self.how.instead.get(key, self.near[key][0])
+        group = groups[key.index(run)]
+        return run, [group[seed] for seed in seeds[half:] or seeds]
+
     def level(self, setting: Run, measure: Measure) -> Estimate:
         same = self.results(setting)
         return level(self.values(same, measure), measure.bounds(same[0].setting.task))
@@ -111,6 +152,15 @@ class Evidence:
     def difference(self, a: Run, b: Run, measure: Measure = reward) -> Estimate:
         """Of a over b, in reward over all episodes unless something else is measured."""
         return self.between(self.results(a), self.results(b), measure)
+
+    def paired(self, a: Run, b: Run, measure: Measure = reward) -> Estimate:
+        """Of a over b, seed by seed, for two settings whose runs of one seed start from the same weights.
+
+        By Student: a difference of two rewards may lie anywhere between −1 and 1, and bounds so wide would undo what is
+        gained."""
+        seeds, (of_a, of_b) = self._shared([a, b])
+        pairs = [measure.of(of_a[seed]) - measure.of(of_b[seed]) for seed in seeds]
+        return level(self.counted(pairs))
 
     def between(self, a: list[Result], b: list[Result], measure: Measure = reward) -> Estimate:
         return difference(self.values(a, measure), self.values(b, measure), measure.bounds(a[0].setting.task))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coexplore.paper.defaults import ALG_1
-from coexplore.paper.evidence import Evidence, NotRun
+from coexplore.paper.evidence import Evidence, How, NotRun
 from coexplore.paper.figure import SCALES
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.measures import Measure, first, last, reward
@@ -45,8 +45,8 @@ class Comparison(Evidence):
         self.searches, self.trials = searches, trials
         self.found = findings(searches, trials)
 
-    def fresh(self, as_signed: bool = False) -> "Comparison":
-        """Signals are among what was tuned, so nothing else is signed on request."""
+    def fresh(self, how: How | None = None) -> "Comparison":
+        """Settings were chosen by the search, signals among them: there is nothing to be read in another way."""
         other = Comparison({}, self.trials, self.episodes)
         other.searches, other.found, other.usual = self.searches, self.found, self.usual
         return other

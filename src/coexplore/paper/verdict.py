@@ -7,6 +7,8 @@ Every claim is written as parts of the form "this effect lies above (or below) t
 - It is a tie if every part that does not hold with its whole interval lies within the margin of 0, all of it: whichever
   sign the effect has, it is too small to count.
 - Otherwise it is undecided.
+Where it compares the best of several settings, it is judged once more with each that was as good on the seeds that
+chose, in the place of the best: if one gives another word, it is undecided.
 The effect that is shown is that of the part with the least room (or, if it fails, with the most against it).
 docs/verdicts.md says why.
 """
@@ -16,12 +18,28 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from coexplore.paper.evidence import Contest, Evidence, NotRun
+from coexplore.paper.evidence import Contest, Evidence, How, NotRun
 from coexplore.paper.figure import SCALES
 from coexplore.results.tables import markdown
+from coexplore.run import Run, labels
 from coexplore.stats.estimates import Estimate, holm
 
 MARGIN = 0.03  # reward that counts as "similar", "almost no" or "slightly"
+
+
+@dataclasses.dataclass(frozen=True)
+class Was:
+    """What becomes of a claim by the criterion that it had before."""
+
+    of: str  # the day on which that criterion was written
+    verdict: str
+    effect: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    sentence: str
+    criterion: str
+    why: str  # it was changed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +62,9 @@ class Verdict:
     named: float | None = None  # how often five of the seeds name the paper's winner, of claims that name one
     needed: int | None = None  # seeds that would make half the widest open interval MARGIN / 2
     first_seed: int = 0
+    chose: int = 0  # further seeds, by which settings were chosen
+    chosen: tuple[str, ...] = ()  # of each choice the best setting, and what was as good
+    was: Was | None = None  # by the criterion before, of claims whose criterion was changed
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -51,11 +72,13 @@ class Verdict:
 
 def from_json(data: Any) -> Verdict:
     """The inverse of `to_dict`; ValueError, KeyError or TypeError where it is not that."""
-    verdict = Verdict(**{**data, "proof": tuple(data["proof"])})
+    was = None if data.get("was") is None else _was_from_json(data["was"])
+    lists = {name: tuple(data.get(name, ())) for name in ("proof", "chosen")}
+    verdict = Verdict(**{**data, **lists, "was": was})
     words = (verdict.id, verdict.claim, verdict.verdict, verdict.sentence, verdict.figure, verdict.criterion)
     numbers = (verdict.effect, verdict.low, verdict.high, verdict.named, verdict.needed)
-    if not all(isinstance(word, str) for word in (*words, *verdict.proof)) or not all(
-        isinstance(x, int) for x in (verdict.seeds, verdict.first_seed)
+    if not all(isinstance(word, str) for word in (*words, *verdict.proof, *verdict.chosen)) or not all(
+        isinstance(x, int) for x in (verdict.seeds, verdict.first_seed, verdict.chose)
     ):
         raise ValueError("not a verdict")
     if not all(x is None or isinstance(x, str) for x in (verdict.without_ties, verdict.signed)):
@@ -63,6 +86,16 @@ def from_json(data: Any) -> Verdict:
     if not all(x is None or isinstance(x, int | float) for x in numbers):
         raise ValueError("not a verdict")
     return verdict
+
+
+def _was_from_json(data: Any) -> Was:
+    was = Was(**data)
+    words = (was.of, was.verdict, was.sentence, was.criterion, was.why)
+    if not all(isinstance(word, str) for word in words) or not isinstance(was.seeds, int):
+        raise ValueError("not a verdict")
+    if not all(x is None or isinstance(x, int | float) for x in (was.effect, was.low, was.high)):
+        raise ValueError("not a verdict")
+    return was
 
 
 class Part(NamedTuple):
@@ -133,33 +166,80 @@ def falling(name: str, trend: Estimate) -> Part:
     return Part(name, trend, 0.0, -1)
 
 
+Parts = Callable[[Evidence], list[Part]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Former:
+    """The criterion that a claim had until it was changed: the day on which it was written, why it was changed, and its
+    parts, with their docstring.
+
+    Without parts it is the claim's own, and settings are chosen as they were until 2026-11-19."""
+
+    of: str
+    why: str
+    parts: Parts | None = None
+
+
+CHOSEN_BEFORE = "Of several settings the best over all episodes, each seed in the one that is best without that seed."
+MIXED = Former(
+    "2026-11-18",
+    "Where two settings tied, runs of both were mixed, so that the interval could contain neither; and settings were "
+    "chosen by the reward over all episodes, whatever was judged.",
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """A sentence of the paper, the figure it reads, and the parts it is made of; the criterion is their docstring.
 
     `winners`: where it names the best of several, these contests. `froze`: the paper's settings freeze some runs, so
-    it is judged with signed signals too."""
+    it is judged with signed signals too. `former`: the criterion that it had before."""
 
     id: str
     figure: str
     text: str
-    parts: Callable[[Evidence], list[Part]]
+    parts: Parts
     winners: Callable[[], list[Contest]] | None = None
     froze: bool = False
+    former: Former | None = None
 
     @property
     def criterion(self) -> str:
-        return " ".join((self.parts.__doc__ or "").split())
+        return criterion(self.parts)
+
+
+def criterion(parts: Parts) -> str:
+    return " ".join((parts.__doc__ or "").split())
 
 
 def claim(
-    id: str, figure: str, text: str, winners: Callable[[], list[Contest]] | None = None, froze: bool = False
-) -> Callable[[Callable[[Evidence], list[Part]]], Claim]:
-    return lambda parts: Claim(id, figure, text, parts, winners, froze)
+    id: str,
+    figure: str,
+    text: str,
+    winners: Callable[[], list[Contest]] | None = None,
+    froze: bool = False,
+    former: Former | None = None,
+) -> Callable[[Parts], Claim]:
+    return lambda parts: Claim(id, figure, text, parts, winners, froze, former)
 
 
 def judge(claim: Claim, evidence: Evidence) -> Verdict:
-    """`evidence` must be fresh: what it was asked for tells how many seeds and frozen runs there were."""
+    """By the criterion, and by the one before if there was one.
+
+    `evidence` must be fresh: what it was asked for tells how many seeds and frozen runs there were."""
+    verdict = _judged(claim, evidence)
+    former = claim.former
+    if not former or evidence.how.as_signed:
+        return verdict
+    own = dataclasses.replace(claim, parts=former.parts or claim.parts, winners=None)
+    found = _judged(own, evidence.fresh(How(as_before=former.parts is None)))
+    text = criterion(former.parts) if former.parts else f"{claim.criterion} {CHOSEN_BEFORE}"
+    numbers = found.effect, found.low, found.high, found.seeds
+    return dataclasses.replace(verdict, was=Was(former.of, found.verdict, *numbers, found.sentence, text, former.why))
+
+
+def _judged(claim: Claim, evidence: Evidence) -> Verdict:
     try:
         parts = claim.parts(evidence)
     except NotRun as missing:
@@ -168,13 +248,38 @@ def judge(claim: Claim, evidence: Evidence) -> Verdict:
     word, plain, open = _words(parts)
     shown = min(open or _supporting(parts), key=lambda part: part.room)
     needed = _needed(open, evidence.seeds) if word == "undecided" else None
-    sentence = _sentence(word, parts, open, shown, needed) + _notes(evidence)
+    sentence = _sentence(word, parts, open, shown, needed)
+    others = list(_instead(claim, evidence))
+    sentence += "".join(f"; {other} with {name}" for name, other, _ in others if other != word) + _notes(evidence)
+    word = word if all(other == word for _, other, _ in others) else "undecided"
+    plain = plain if all(other == plain for _, _, other in others) else "undecided"
     low, high = (None if math.isnan(x) else x for x in shown.found.interval)
     numbers = shown.found.effect, low, high
     verdict = Verdict(claim.id, claim.text, word, *numbers, evidence.seeds, sentence, claim.figure, claim.criterion)
     named = evidence.named(claim.winners()) if claim.winners else None
-    first = evidence.first_seed
-    return dataclasses.replace(verdict, without_ties=plain, named=named, needed=needed, first_seed=first)
+    verdict = dataclasses.replace(verdict, without_ties=plain, named=named, needed=needed)
+    chosen = tuple(_chosen(evidence))
+    return dataclasses.replace(verdict, first_seed=evidence.first_seed, chose=evidence.chose, chosen=chosen)
+
+
+def _instead(claim: Claim, evidence: Evidence) -> Iterable[tuple[str, str, str]]:
+    """Each setting that was as good as one that was chosen: its name, and the words with it, with ties and without."""
+    for candidates, (_, *others) in evidence.near.items():
+        for other in others:
+            how = evidence.how._replace(instead={candidates: other})
+            word, plain, _ = _words(claim.parts(evidence.fresh(how)))
+            yield f"{_name(candidates, other)} at N = {other.hidden[0]}", word, plain
+
+
+def _chosen(evidence: Evidence) -> Iterable[str]:
+    """What was best at each size and, where there are several, what was as good."""
+    for candidates, near in evidence.near.items():
+        yield f"N = {near[0].hidden[0]}: {' or '.join(_name(candidates, run) for run in near)}"
+
+
+def _name(candidates: Sequence[Run], run: Run) -> str:
+    """As the command line tells it from the other candidates."""
+    return labels(candidates)[candidates.index(run)]
 
 
 def _words(parts: Sequence[Part]) -> tuple[str, str, list[Part]]:
@@ -201,25 +306,29 @@ def _needed(open: Sequence[Part], seeds: int) -> int | None:
 
 def table(verdicts: Iterable[Verdict]) -> str:
     """All of them in Markdown."""
-    shown = columns(list(verdicts))
-    shown["verdict"] = [f"**{word}**" for word in shown["verdict"]]
+    shown = columns(list(verdicts), "**")
     return markdown(list(shown), list(zip(*shown.values(), strict=True)))
 
 
-def columns(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
-    """A table, column by column; what none of them has gets none."""
+def columns(verdicts: Sequence[Verdict], mark: str = "") -> dict[str, list[str]]:
+    """A table, column by column; what none of them has gets none. Words stand between two marks."""
     cells = {
         "": [v.id for v in verdicts],
         "claim": [v.claim for v in verdicts],
-        "verdict": [v.verdict for v in verdicts],
+        "verdict": [_word(v, mark) for v in verdicts],
         "without ties": [v.without_ties or "" for v in verdicts],
         "signed signals": [v.signed or "" for v in verdicts],
         "effect [95 %]": [_interval(v) for v in verdicts],
-        "seeds": [str(v.seeds or "") for v in verdicts],
+        "seeds": [f"{v.seeds or ''}{f' + {v.chose}' if v.chose else ''}" for v in verdicts],
         "five seeds name it": ["" if v.named is None else f"{v.named:.2f}" for v in verdicts],
         "what was found": [v.sentence for v in verdicts],
     }
     return {name: column for name, column in cells.items() if any(column) or not verdicts}
+
+
+def _word(v: Verdict, mark: str) -> str:
+    """The word, and that by the criterion before."""
+    return f"{mark}{v.verdict}{mark}" + (f" (by the criterion of {v.was.of}: {v.was.verdict})" if v.was else "")
 
 
 def _supporting(parts: Sequence[Part]) -> list[Part]:
@@ -240,6 +349,8 @@ def _sentence(word: str, parts: list[Part], open: list[Part], shown: Part, neede
 
 def _notes(evidence: Evidence) -> str:
     notes, used = [], evidence.used
+    if several := [chosen for chosen in _chosen(evidence) if " or " in chosen]:
+        notes.append(f"as good on the seeds that chose: {', '.join(several)}")
     if frozen := sum(result.frozen for result in used):
         notes.append(f"{frozen} of {len(used)} runs froze and are counted")
     if evidence.episodes != (evidence.usual or SCALES["paper"].episodes):

@@ -130,7 +130,8 @@ def claims(judged: Sequence[Verdict], episodes: int) -> list[dict[str, Any]]:
 def _claim(verdict: Verdict, episodes: int) -> dict[str, Any]:
     numbers = {name: exact(getattr(verdict, name)) for name in ("effect", "low", "high", "named")}
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
-    seeds = range(verdict.first_seed, verdict.first_seed + verdict.seeds) if verdict.seeds else range(usual)
+    count = verdict.seeds + verdict.chose
+    seeds = range(verdict.first_seed, verdict.first_seed + count) if verdict.seeds else range(usual)
     tests = f"pytest {verdict.proof[0].partition('::')[0]} -k test_{verdict.id.lower()}_" if verdict.proof else None
     command = tests or repeat(verdict.figure, episodes, seeds)
     return {**verdict.to_dict(), **numbers, "command": command, "about": _about(verdict)}

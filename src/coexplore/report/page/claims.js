@@ -41,12 +41,14 @@ function claimRow(one) {
   const effect = missing(one.effect) ? "" : signed(one.effect) + (missing(one.low) ? "" : ` [${signed(one.low)}, ${signed(one.high)}]`);
   return el("tr", { id: `claim-${one.id}` },
     el("th", { scope: "row" }, one.id),
-    el("td", { class: "says" }, one.claim, el("small", {}, one.sentence), command(one.command), el("details", {}, el("summary", {}, "criterion"), one.criterion)),
+    el("td", { class: "says" }, one.claim, el("small", {}, one.sentence), command(one.command), el("details", {}, el("summary", {}, "criterion"), one.criterion,
+      one.was ? el("p", {}, `Until it was changed, as written on ${one.was.of}: ${one.was.criterion} Why it was changed: ${one.was.why}`) : null)),
     el("td", { class: "words" }, word(one.verdict),
       one.without_ties && one.without_ties !== one.verdict ? el("small", {}, `without ties: ${one.without_ties}`) : null,
-      one.signed ? el("small", {}, "signed signals: ", word(one.signed)) : null),
+      one.signed ? el("small", {}, "signed signals: ", word(one.signed)) : null,
+      one.was ? el("small", {}, `by the criterion of ${one.was.of}: `, word(one.was.verdict)) : null),
     el("td", { class: "effect", "data-label": effect && "effect" }, effect),
-    el("td", { "data-label": one.seeds ? "seeds" : null }, one.seeds ? String(one.seeds) : ""),
+    el("td", { "data-label": one.seeds ? "seeds" : null }, one.seeds ? String(one.seeds) + (one.chose ? ` + ${one.chose}` : "") : ""),
     el("td", { "data-label": missing(one.named) ? null : "five seeds name the winner" }, missing(one.named) ? "" : one.named.toFixed(2)),
     el("td", {}, link));
 }
