@@ -24,6 +24,11 @@ def signed(run: Run) -> Run:
     return change(run, "signals", "signed")
 
 
+def held(run: Run) -> Run:
+    """The same network without a critic, its hidden layer held at its start: the output alone learns."""
+    return change(run, "learning_rate", (0.0, run.learning_rate))
+
+
 def runs(names: Iterable[str], episodes: int, seeds: int | range) -> list[Run]:
     """The runs of these figures, each once."""
     return list(seeded(names, episodes, seeds))
@@ -104,6 +109,14 @@ def _critics(kinds: dict[str, str], run_changes: dict[str, str]) -> Lines:
             for kind, words in kinds.items()
             for label in chosen
         }
+    )
+
+
+def _held() -> Lines:
+    """What the output alone learns: the control for what hidden units learn without a critic."""
+    labels = ("Algorithm 1", "Algorithm 2")
+    return _curves(
+        **{f"{label}, no critic, hidden layer held": held(run) for label, run in zip(labels, UNCRITICISED, strict=True)}
     )
 
 
@@ -204,7 +217,7 @@ FIGURES = {
             "no-critic",
             "No critic, rewards of 0 and 1",
             "curves",
-            _critics({"relu": "critic", "none": "no critic"}, {"rewards": "binary"}),
+            _critics({"relu": "critic", "none": "no critic"}, {"rewards": "binary"}) | _held(),
             ours=True,
         ),
         Figure(
@@ -225,7 +238,7 @@ FIGURES = {
             _rules(signals="signed"),
             ("first", "last"),
             ours=True,
-            beside=tuple(signed(run) for run in UNCRITICISED),
+            beside=tuple(signed(each) for run in UNCRITICISED for each in (run, held(run))),
         ),
         Figure("headline", "Five rules, 64 hidden units", "curves", _curves(**RULES), ours=True),
         Figure("annealing", "Coupling and learning rate that fall", "curves", _annealing(), ours=True),
