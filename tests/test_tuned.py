@@ -279,6 +279,17 @@ def test_scaling_begins_where_tuned_ended_and_its_claim_follows_the_lead():
     }  # by 0.04 in two doublings: one alone would be within the margin
 
 
+def test_a_lead_that_falls_at_the_last_step_does_not_go_on_growing_whatever_its_slope():
+    """0.12 more with 512 units than with 128, and 0.14 less than with 256."""
+    only = ("Algorithm 1", "REINFORCE")
+    found = contest(world(lambda label, N, by: 0.2 * (label == "Algorithm 1" and N == 256)), only, scaling=True)
+    (s1,) = judged("scaling", found)
+    assert (s1.verdict, s1.was.verdict, s1.was.of) == ("fails", "holds", "2026-11-18")
+    assert "4 bits: lead at 512 over that at 256: -0.14" in s1.sentence
+    assert s1.effect == pytest.approx(-0.14, abs=0.005)
+    assert s1.was.effect == pytest.approx(0.06, abs=0.005)
+
+
 def test_the_table_has_every_rule_what_was_chosen_and_equal_budgets(papers):
     text = table(TUNINGS["tuned"], papers)
     assert "Chosen on 1 seeds, the 2 best on 1 more, judged on 100 others; 400,000 episodes." in text
