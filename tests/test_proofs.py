@@ -122,20 +122,29 @@ def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_wit
 
 
 @pytest.mark.counterexample
-def test_m2_two_sided_centring_has_the_least_variance_for_most_units_of_random_networks_but_not_for_all():
-    least, excess = [], []
+@pytest.mark.parametrize(("scale", "units", "networks"), [(0.5, 0.99, 1.0), (1.0, 0.87, 0.97), (2.0, 0.70, 0.87)])
+def test_m2_two_sided_centring_has_the_least_variance_for_fewer_units_the_larger_the_weights(scale, units, networks):
+    """Shares of 180 units of 60 random networks (one input, three units), all weights multiplied by the scale; and of
+    the networks, by the sum of the variances of all weights."""
+    least, excess, totals = [], [], []
     moments = {
         centring: jax.jit(partial(exact.credit_moments, Reinforce(centring)))
         for centring in ("both", "activity", "reward")
     }
     for seed in range(60):
-        _, task, params, H, log_p = reinforce_case(seed, D=1, N=3)
+        _, task, params, H, _ = reinforce_case(seed, D=1, N=3)
+        params, out = jax.tree.map(lambda leaf: scale * leaf, (params, task.out))
+        task, log_p = task._replace(out=out), exact.independent(params, task.s)
         V = exact.value(task, log_p, H[0])
-        both, activity, reward = (np.asarray(f(params, task, log_p, H, V)[1].b) for f in moments.values())
-        least += list(both <= np.minimum(activity, reward))
-        excess += list(both / np.minimum(activity, reward))
-    assert 0.65 < np.mean(least) < 0.9  # about three units in four
-    assert max(excess) > 1.05  # and where it is not the least, it is so by more than rounding
+        variances = [f(params, task, log_p, H, V)[1] for f in moments.values()]
+        both, *others = (np.asarray(found.b) for found in variances)
+        least += list(both <= np.minimum(*others))
+        excess += list(both / np.minimum(*others))
+        whole, *rivals = (float(found.b.sum() + found.W.sum()) for found in variances)
+        totals.append(whole <= min(rivals))
+    assert np.mean(least) == pytest.approx(units, abs=0.006)
+    assert np.mean(totals) == pytest.approx(networks, abs=0.006)
+    assert max(excess) > 1.005  # where it is not the least, it is so by more than rounding
 
 
 # M3 ---------------------------------------------------------------------------------------------------------------
@@ -185,6 +194,48 @@ def test_m3_fails_for_the_synchronous_sampler_whose_expected_credit_is_not_the_g
     print(f"cosine to the gradient: median {np.median(cosines):.2f}, least {min(cosines):.2f}")
     assert 0.9 < np.median(cosines) < 0.995
     assert min(cosines) < 0.9
+
+
+def conditional(log_p, N):
+    """Pr(unit i fires | s, the other units), from the law of all of them: [S, K, N]."""
+    p, k = np.exp(np.asarray(log_p)), np.arange(2**N)
+    on = np.stack([p[:, k | (1 << i)] for i in range(N)], axis=2)
+    off = np.stack([p[:, k & ~(1 << i)] for i in range(N)], axis=2)
+    return on / (on + off)
+
+
+def test_the_printed_energy_has_twice_the_coupling_of_the_printed_conditional():
+    """exp2: Pr(h) ∝ exp(d·h + c hᵀ W_rec h), which is the law of half that energy at 2c; exp3: Pr(h_i = 1) = σ(c Σ_j
+    w_ji h_j + d_i). Mean over 20 machines of three units of what the two differ by, c = 1."""
+    gaps = []
+    for seed in range(20):
+        task, params, H = coupled_case(seed)
+        own = exact.plain(params)
+        d = (task.s @ own.W + own.b)[:, None]
+        printed = exact.sigmoid(d + H[0] @ own.W_rec)
+        half, whole = (conditional(exact.boltzmann(params, c, task.s), 3) for c in (1.0, 2.0))
+        assert np.abs(half - printed).max() < TIGHT
+        assert np.abs(whole - exact.sigmoid(d + 2.0 * H[0] @ own.W_rec)).max() < TIGHT
+        gaps.append(np.abs(whole - printed).mean())
+    assert np.mean(gaps) == pytest.approx(0.078, abs=0.0005)
+
+
+@pytest.mark.parametrize("c", [0.5, 2.0])
+def test_the_printed_gradients_for_w_and_b_are_c_times_those_of_the_law(c):
+    """∂ log Pr(h | s) / ∂ b_i is h_i − E[H_i | s], and times s_j for W_ji; printed with a factor c. By differences of
+    log Pr at every h."""
+    task, params, H = coupled_case(0)
+    log_p, step = exact.boltzmann(params, c, task.s), 1e-5
+    score = H[0][None] - (np.exp(np.asarray(log_p)) @ H[0])[:, None]  # [S, K, N]
+    for i in range(3):
+        for name, at, input_ in (("b", (i,), np.ones(len(task.s))), ("W", (1, i), task.s[:, 1])):
+            up, down = (
+                exact.boltzmann(dataclasses.replace(params, **{name: getattr(params, name).at[at].add(by)}), c, task.s)
+                for by in (step, -step)
+            )
+            numeric, right = np.asarray(up - down) / (2 * step), score[:, :, i] * input_[:, None]
+            assert np.abs(numeric - right).max() < 1e-9
+            assert np.abs(numeric - c * right).max() > 0.2
 
 
 # M4 ---------------------------------------------------------------------------------------------------------------
@@ -278,17 +329,19 @@ def test_m7_the_feedforward_rules_leave_out_the_first_draw_and_are_unbiased_once
 
 
 @pytest.mark.counterexample
-def test_m7_as_printed_the_feedforward_rules_are_biased_and_less_so_as_steps_are_added():
-    misses = {1: [], 2: [], 3: []}
-    for seed in range(20):
-        task, params, _ = coupled_case(seed, N=2, symmetric=False)
+@pytest.mark.parametrize(("N", "seeds", "medians"), [(2, 20, {1: 16.4, 2: 3.0, 4: 0.1}), (3, 10, {1: 22.5, 2: 5.5})])
+def test_m7_as_printed_the_feedforward_rules_are_biased_and_less_so_as_steps_are_added(N, seeds, medians):
+    """Medians over random networks of what the update of W misses, in per cent of the gradient's largest entry, at each
+    T: one of T + 1 draws is left out."""
+    misses = {T: [] for T in medians}
+    for seed in range(seeds):
+        task, params, _ = coupled_case(seed, N=N, symmetric=False)
         for T, found in misses.items():
             credit, gradient = recurrent_credit(task, params, 1.0, T, 1.0), recurrent_gradient(task, params, 1.0, T)
-            found.append(exact.largest_gap(credit.W, gradient.W) / float(jnp.abs(gradient.W).max()))
-    means = [np.mean(found) for found in misses.values()]
-    print("missed share of the largest entry at T = 1, 2, 3:", np.round(means, 3))
-    assert means[0] > 0.1
-    assert means[0] > means[1] > means[2] > 0.005
+            found.append(100 * exact.largest_gap(credit.W, gradient.W) / float(jnp.abs(gradient.W).max()))
+    found = {T: float(np.median(each)) for T, each in misses.items()}
+    assert found == pytest.approx(medians, abs=0.06)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
 def test_m7_at_zero_coupling_the_feedforward_rules_are_unbiased():
