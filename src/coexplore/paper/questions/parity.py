@@ -80,7 +80,7 @@ def q4_7(at: Evidence) -> list[Part]:
     return [above("T = 101 and 201 over 100 and 200, last quarter", found)]
 
 
-@claim("Q4.8", "odd-even", "Parity does not matter for the speed, only for the end")
+@claim("Q4.8", "odd-even", "Parity makes almost no difference to the speed, only to the end")
 def q4_8(at: Evidence) -> list[Part]:
     """First-quarter reward of T = 15, 25 and 51 together within 0.03 of that of 14, 24 and 50."""
     found = at.between(pooled(at, ALG_1, (15, 25, 51)), pooled(at, ALG_1, (14, 24, 50)), first)
