@@ -176,7 +176,7 @@ def test_a_claim_that_is_wrong_fails(id):
     assert found.verdict == "fails", found.sentence
 
 
-@pytest.mark.parametrize("id", REFUTATIONS.keys() - {"F2.7", "F5.1", "C1"})
+@pytest.mark.parametrize("id", [id for id in REFUTATIONS if id not in ("F2.7", "F5.1", "C1")])
 def test_what_so_few_seeds_may_have_missed_is_undecided(id):
     """Of four runs that learned alike, the next may freeze. (That runs fall, F2.7, four can show; and pairs are judged
     by Student's interval, which does not know that.)"""
@@ -423,7 +423,7 @@ def test_frozen_runs_were_stable_once():
     found = verdict("F5.7", map(frozen(Recurrent, 0.5, 30), world(chosen=FIGURES["fig5"].settings())))
     assert (found.verdict, found.was.verdict, found.was.of) == ("fails", "holds", "2026-11-15")
     assert found.was.effect == pytest.approx(0, abs=1e-3)
-    assert "**fails** (by the criterion of 2026-11-15: holds)" in table([found])
+    assert "| **fails** | holds | fails |" in table([found])
 
 
 def test_what_two_runs_of_a_seed_share_is_no_noise_of_their_difference():
@@ -461,7 +461,7 @@ def test_what_the_output_learns_alone_is_not_what_the_hidden_layer_learns():
     assert (learns.verdict, learns.effect) == ("fails", pytest.approx(0.06, abs=0.002))
     without = verdict("C1", world(chosen=UNCRITICISED))
     assert (without.verdict, without.was.verdict) == ("not run", "fails")
-    assert "not run (by the criterion of 2026-11-15: fails)" in columns([without])["verdict"]
+    assert columns([without])["before"] == ["fails"]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -600,6 +600,6 @@ def test_verdicts_go_into_json_and_markdown():
         from_json(changed.to_dict() | {"was": dataclasses.asdict(changed.was) | {"verdict": None}})
     lines = table(found).splitlines()
     assert len(lines) == 2 + 45
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {9}  # a bar inside a cell is escaped
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {10}  # a bar inside a cell is escaped
     assert "signed signals" not in lines[0]
     assert "signed signals" in table([dataclasses.replace(found[0], signed="holds")])

@@ -272,7 +272,7 @@ def test_verdicts_come_with_their_columns_folded_and_only_where_their_runs_are(b
     assert "signed signals: holds" in browser.execute_script(row.format("F2\\\\.4"))[1]
     says, words, _, seeds, *_ = browser.execute_script(row.format("F2\\\\.5"))
     assert seeds == "3 + 2"
-    assert words == "holdsby the criterion of 2026-11-15: fails"
+    assert words == "holdsbefore: fails"
     assert all(text in says for text in ("2026-11-15: Higher.", "Too low."))
     assert "1 tie" in browser.execute_script("return document.querySelector('.legend').textContent")
     opened(browser, tmp_path / "page.html", "claim-F2.3")

@@ -36,6 +36,7 @@ from coexplore.study import Study
 ALL = "all"
 ON_THE_WAY = "why"  # the figure whose networks are looked at while they learn
 LULL = 4.0  # seconds after which training is under way
+WORDS = 10  # columns on a terminal for a word of a verdict
 
 
 def reproduce_command(words: list[str]) -> int:
@@ -179,8 +180,8 @@ def _print(judged: list[Verdict]) -> None:
     cells = {
         heading: column for heading, column in columns(judged).items() if heading not in ("claim", "effect [95 %]")
     }
-    for heading in cells:  # the sentence has the effect
-        shown.add_column(heading or "claim")
+    for heading in cells:  # the sentence has the effect, and the width that words leave
+        shown.add_column(heading or "claim", max_width=None if heading == "what was found" else WORDS)
     for row in zip(*cells.values(), strict=True):
         shown.add_row(*row)
     console().print(shown)

@@ -311,11 +311,13 @@ def table(verdicts: Iterable[Verdict]) -> str:
 
 
 def columns(verdicts: Sequence[Verdict], mark: str = "") -> dict[str, list[str]]:
-    """A table, column by column; what none of them has gets none. Words stand between two marks."""
+    """A table, column by column; what none of them has gets none. Words stand between two marks; "before" is the word
+    by the criterion that was changed."""
     cells = {
         "": [v.id for v in verdicts],
         "claim": [v.claim for v in verdicts],
-        "verdict": [_word(v, mark) for v in verdicts],
+        "verdict": [f"{mark}{v.verdict}{mark}" for v in verdicts],
+        "before": [v.was.verdict if v.was else "" for v in verdicts],
         "without ties": [v.without_ties or "" for v in verdicts],
         "signed signals": [v.signed or "" for v in verdicts],
         "effect [95 %]": [_interval(v) for v in verdicts],
@@ -324,11 +326,6 @@ def columns(verdicts: Sequence[Verdict], mark: str = "") -> dict[str, list[str]]
         "what was found": [v.sentence for v in verdicts],
     }
     return {name: column for name, column in cells.items() if any(column) or not verdicts}
-
-
-def _word(v: Verdict, mark: str) -> str:
-    """The word, and that by the criterion before."""
-    return f"{mark}{v.verdict}{mark}" + (f" (by the criterion of {v.was.of}: {v.was.verdict})" if v.was else "")
 
 
 def _supporting(parts: Sequence[Part]) -> list[Part]:

@@ -46,7 +46,7 @@ function claimRow(one) {
     el("td", { class: "words" }, word(one.verdict),
       one.without_ties && one.without_ties !== one.verdict ? el("small", {}, `without ties: ${one.without_ties}`) : null,
       one.signed ? el("small", {}, "signed signals: ", word(one.signed)) : null,
-      one.was ? el("small", {}, `by the criterion of ${one.was.of}: `, word(one.was.verdict)) : null),
+      one.was ? el("small", {}, "before: ", word(one.was.verdict)) : null),
     el("td", { class: "effect", "data-label": effect && "effect" }, effect),
     el("td", { "data-label": one.seeds ? "seeds" : null }, one.seeds ? String(one.seeds) + (one.chose ? ` + ${one.chose}` : "") : ""),
     el("td", { "data-label": missing(one.named) ? null : "five seeds name the winner" }, missing(one.named) ? "" : one.named.toFixed(2)),
