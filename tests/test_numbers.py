@@ -10,10 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Multiplexer, Recurrent, Run, grid, load
+from coexplore import (
+    Boltzmann,
+    Multiplexer,
+    Recurrent,
+    Reinforce,
+    Run,
+    StraightThrough,
+    UnbiasedWeightMax,
+    grid,
+    load,
+)
 from coexplore.beyond import control, supervised
 from coexplore.paper.defaults import C
 from coexplore.paper.figures import FIGURES
+from coexplore.paper.questions.why import slowness
 from coexplore.paper.tables import table as table_of
 from coexplore.run import by_setting
 
@@ -21,6 +32,7 @@ pytestmark = pytest.mark.packs
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 README = (ROOT / "README.md").read_text()
+WITH_200_SEEDS = (Reinforce(), Boltzmann(), Recurrent(), StraightThrough(), UnbiasedWeightMax())
 OF_BITS = Run(rule=Recurrent(), task=Multiplexer(encoding="binary"))
 
 
@@ -38,35 +50,90 @@ def test_the_table_on_depth_is_that_of_the_runs_in_this_repository():
 
 
 def test_the_verdicts_on_the_pages_are_those_of_the_runs_in_this_repository():
-    """docs/claims.md has the words of the pack with 200 seeds; the dated note in docs/verdicts.md those of the 20."""
+    """docs/claims.md has the words of the pack with 200 seeds; the dated notes in docs/verdicts.md those of the 20."""
     script = """
 import json, sys
+from pathlib import Path
 from coexplore.store import load
 from coexplore.paper.claims import verdicts
 from coexplore.paper.verdict import table
-every = [verdicts(load(path)) for path in sys.argv[1:]]
+results = [[*load(path), *load(Path(path).with_name("no-critic.safetensors"))] for path in sys.argv[1:]]
+every = [verdicts(each) for each in results]
 shown = [table([one for one in found if not one.proof]) for found in every]
-print(json.dumps([shown, [[[one.id, one.verdict] for one in found] for found in every]]))
+print(json.dumps([shown, [[one.to_dict() for one in found] for found in every]]))
 """
-    words, paths = {}, sorted(RESULTS.glob("*/paper*.safetensors"))
-    for path, shown, found in zip(paths, *printed(script, *map(str, paths)), strict=True):
+    found, paths = {}, sorted(RESULTS.glob("*/paper*.safetensors"))
+    for path, shown, verdicts in zip(paths, *printed(script, *map(str, paths)), strict=True):
         assert shown == path.with_name(path.stem.replace("paper", "claims") + ".md").read_text().rstrip("\n")
-        words[path.parent.name, path.stem] = found
-    latest, claims = words["cuda", "paper-200"], (ROOT / "docs" / "claims.md").read_text()
+        found[path.parent.name, path.stem] = {one["id"]: one for one in verdicts}
+    latest, twenty = found["cuda", "paper-200"], found["cuda", "paper"]
+    claims, page = ((ROOT / "docs" / name).read_text() for name in ("claims.md", "verdicts.md"))
     for word in ("holds", "fails", "tie", "undecided"):
         (line,) = re.findall(rf"^- \*\*{word}\*\*: ([A-Z]\d.*)$", claims, re.M)
-        assert [one.strip() for one in line.split(",") if one] == [id for id, verdict in latest if verdict == word]
-    page = (ROOT / "docs" / "verdicts.md").read_text()
-    count = Counter(verdict for id, verdict in latest if not id.startswith("M"))
+        named = [one.strip() for one in line.split(",") if one]
+        assert named == [id for id, one in latest.items() if one["verdict"] == word]
+    count = Counter(one["verdict"] for id, one in latest.items() if not id.startswith("M"))
     told = (
         f"{count['holds']} hold, {count['fails']} fail, {count['tie']} are ties and {count['undecided']} stay undecided"
     )
     assert told in " ".join(page.split())
     assert told in README
-    note = page.partition("## 2026-11-18")[2]
+    note = page.partition("## 2026-11-18")[2].partition("\n## ")[0]
     changes = re.findall(r"^\| (\w[\w.]+) \| (holds|fails|undecided) \| (\w+) \|$", note, re.M)
     assert len(changes) == 9
-    assert all(before != now == dict(words["cuda", "paper"])[id] for id, before, now in changes)
+    assert all(before != now == twenty[id]["verdict"] for id, before, now in changes)
+    changed = [id for id, one in latest.items() if one["was"]]
+    assert len(changed) == 9
+    note = page.partition("## 2026-11-19")[2].partition("\n## ")[0]
+    words = [[one["was"]["verdict"], one["verdict"]] for id in changed for one in (latest[id], twenty[id])]
+    pairs = [[id, *words[2 * i], *words[2 * i + 1]] for i, id in enumerate(changed)]
+    assert _rows(note) == pairs
+    section = claims.partition("## Criteria that were changed")[2].partition("\n## ")[0]
+    shown = [[id, one["was"]["of"], *_told(one["was"]), *_told(one)] for id, one in latest.items() if one["was"]]
+    assert _rows(section)[: len(shown)] == shown
+
+
+def _rows(section):
+    """The cells of the lines of a table, but for its head."""
+    lines = re.findall(r"^\| (\w+[.\d]* \|.*) \|$", section, re.M)
+    return [cells for line in lines if (cells := line.split(" | "))[0] != "claim"]
+
+
+def _told(verdict):
+    """A word, and the effect with its interval."""
+    effect, low, high = (f"{verdict[key]:+.3f}".replace("-", "−") for key in ("effect", "low", "high"))
+    return [verdict["verdict"], f"{effect} [{low}, {high}]"]
+
+
+def test_how_much_faster_the_algorithms_learn_is_told_as_it_came_out():
+    """REINFORCE's episodes to half of the best last quarter at a size, over theirs: medians over seeds."""
+    page = (ROOT / "docs" / "claims.md").read_text()
+    lines = (RESULTS / "questions" / "gradients.md").read_text().partition("| episodes to it |")[2].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if re.match(r"\| \w", line)]
+    episodes = {(label, N): int(reached.split()[0].replace(",", "").replace("more", "0")) for label, N, _, _, reached, _ in rows}  # fmt: skip  # noqa: E501
+    for label in ("Algorithm 1", "Algorithm 2"):
+        ratios = [episodes["REINFORCE", N] / episodes[label, N] for N in ("8", "16", "32", "64", "128")]
+        assert f"| {label} | {' | '.join(f'{ratio:.1f}' for ratio in ratios)} |" in page
+    many, few = (by_setting(load(RESULTS / "cuda" / f"{name}.safetensors")) for name in ("paper-200", "paper"))
+    one, two, best = (faster(many, Run(rule=rule)) for rule in (Boltzmann(0.25), Recurrent(0.25), Boltzmann(0.4)))
+    small = faster(few, Run(rule=Boltzmann(0.75), hidden=8))
+    assert f"it is {one:.1f} for Algorithm 1 and {two:.1f} for Algorithm 2" in page
+    assert f"{small:.1f} with 8 units (c = 0.75, 20 seeds), {best:.1f} with 64 (c = 0.4, 200" in page
+    assert f"{one:.1f} times as many episodes as Algorithm 1, and {two:.1f} times as many as Algorithm 2" in README
+    assert f"with 8 units {episodes['REINFORCE', '8'] / episodes['Algorithm 1', '8']:.1f} times" in README
+    rates = {rule.name: f"{np.mean([result.first for result in many[Run(rule=rule)]]):.3f}" for rule in WITH_200_SEEDS}
+    told = re.findall(r"^\| \[`([\w-]+)`\].*?\| (?:yes|no|nearly) \| (0\.\d{3}) \|", README, re.M)
+    assert dict(told) == rates
+
+
+def faster(found, run):
+    at_N = [each for each in FIGURES["fig3"].settings() if each.hidden == run.hidden]
+    half = max(np.mean([result.last for result in found[each]]) for each in at_N) / 2
+    reinforce, its = (
+        np.median([slowness(result, half) for result in found[each]])
+        for each in (Run(rule=Reinforce(), hidden=run.hidden), run)
+    )
+    return reinforce / its
 
 
 def test_what_the_paper_leaves_open_has_the_effect_that_the_page_says():
@@ -184,8 +251,9 @@ print(json.dumps([tables, claims(verdicts), froze]))
     )
     ends = every["plain backprop"][3], every["Algorithm 1"][3]
     assert "{:.3f} over four million episodes with 64 units, Algorithm 1 {:.3f}".format(*ends) in readme
-    words = re.findall(r"^\| [TS]\d .*?\*\*(\w+)\*\*", claims, re.M)
-    assert words == ["fails", "fails", "undecided", "undecided", "undecided", "holds"]
+    words = re.findall(r"^\| [TS]\d .*?\*\*(\w+)\*\* \| (\w*)", claims, re.M)
+    now = ["fails", "fails", "undecided", "undecided", "undecided"]
+    assert words == [*((word, "") for word in now), ("undecided", "holds")]
     ours = "unbiased Weight Max, expected"
     for bits, k in (("four", 4), ("five", 5)):
         rows = _cells(tables["scaling"], f"## Reward, first quarter, {k} bits\n")
@@ -194,6 +262,14 @@ print(json.dumps([tables, claims(verdicts), froze]))
         others = [row for label, row in rows.items() if label != "Algorithm 1"]
         assert max(row[5].split()[0] for row in others) == rows[ours][5].split()[0]
     assert f"{rows['Algorithm 1'][5].split()[0]} there, next {rows[ours][5].split()[0]}" in claims_page
+    four = _cells(tables["scaling"], "## Reward, first quarter, 4 bits\n")
+    firsts = {label: [float(four[label][i].split()[0]) for i in (4, 5)] for label in ("Algorithm 1", ours)}
+    at_384, at_512 = (f"{a - b:.3f}" for a, b in zip(*firsts.values(), strict=True))
+    assert f"the lead is {at_384} with 384 units and {at_512} with 512" in claims_page
+    assert f"its lead from {at_384} to {at_512}" in page
+    assert "falls from {:.3f}\nwith 384 units to {:.3f} with 512".format(*firsts["Algorithm 1"]) in page
+    (s1,) = re.findall(r"^\| S1 .*$", claims, re.M)
+    assert re.search(r"\| ([+-]0\.\d+ \[.*?\]) \| 40 \|", s1)[1].replace("-", "−") in claims_page
     last = _cells(tables["scaling"], "## Reward, last quarter, 5 bits\n")
     ends = [last[label][5].split()[0] for label in ("Algorithm 1", "STE backprop")]
     assert "up to {} with 512, where the next, STE backprop, ends at {}".format(*ends) in page

@@ -60,7 +60,9 @@ FOREIGN = {
     "flock": "needs two machines and a folder that they share",
 }
 NOT_RUN = {
-    "coexplore claims --store results/cuda/paper-200.safetensors": "seconds; tests/test_numbers.py has its verdicts",
+    "coexplore claims --store results/cuda --seeds 1000-1199": "half a minute; tests/test_numbers.py has its verdicts",
+    "coexplore claims --store results/cuda --seeds 0-19": "half a minute; tests/test_numbers.py has its verdicts",
+    "coexplore claims --store results/cpu": "seconds; tests/test_numbers.py has its verdicts",
     "coexplore report --store runs --out report.html": "seconds; tests/test_report.py makes one",
     "coexplore report --store runs --serve": "serves until it is stopped; tests/test_live.py does so",
     "coexplore runs pack tuned.safetensors --figure tuned": "needs a search that is done; tests/test_tuned.py has one",

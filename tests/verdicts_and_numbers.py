@@ -51,6 +51,8 @@ PLAIN = {
     "cpu/paper": PAPERS,
     "cuda/paper": PAPERS,
     "cuda/paper-200": PAPERS,
+    "cpu/no-critic": ("no-critic",),
+    "cuda/no-critic": ("no-critic",),
     "depth/depth": ("depth-paper",),
     "questions/odd-even": ("odd-even", "figa1-odd"),
     "questions/coupling-steps": ("coupling-steps", "coupling-steps-lazy"),
