@@ -49,6 +49,21 @@ def test_the_table_on_depth_is_that_of_the_runs_in_this_repository():
     )
 
 
+def test_what_local_critics_cost_is_what_the_runs_in_this_repository_say():
+    ends = by_setting(load(RESULTS / "cuda" / "local-critics.safetensors"))
+    page = (ROOT / "docs" / "run.md").read_text()
+    rules = {"boltzmann": "Algorithm 1", "recurrent": "Algorithm 2", "reinforce": "REINFORCE"}
+    rules |= {"unbiased-weight-max": "unbiased Weight Max", "ste": "STE backprop"}
+    cells = {}
+    for run, results in ends.items():
+        assert len(results) == 20
+        first, last = (float(np.mean([getattr(r, part) for r in results])) for part in ("first", "last"))
+        cells.setdefault(rules[run.rules[0].name], {})[run.critic.activation] = f"{first:.3f}, {last:.3f}"
+    for rule, by_critic in cells.items():
+        assert f"| {rule} | {by_critic['relu']} | {by_critic['linear']} | {by_critic['mean']} |" in page
+    assert len(cells) == len(rules)
+
+
 def test_the_verdicts_on_the_pages_are_those_of_the_runs_in_this_repository():
     """docs/claims.md has the words of the pack with 200 seeds; the dated notes in docs/verdicts.md those of the 20."""
     script = """

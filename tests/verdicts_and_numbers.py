@@ -53,6 +53,7 @@ PLAIN = {
     "cuda/paper-200": PAPERS,
     "cpu/no-critic": ("no-critic",),
     "cuda/no-critic": ("no-critic",),
+    "cuda/local-critics": ("local-critics",),
     "depth/depth": ("depth-paper",),
     "questions/odd-even": ("odd-even", "figa1-odd"),
     "questions/coupling-steps": ("coupling-steps", "coupling-steps-lazy"),
