@@ -110,6 +110,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/cuda_speed.py
 	$(BIN)/python benchmarks/control_speed.py
 	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/snapshots.py
 
 # A store of 100,000 runs (about 4 GB for a few minutes).
 bench-store: .venv/ready

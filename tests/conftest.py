@@ -157,7 +157,7 @@ def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "store"
     small = Run(rule=Boltzmann(), task=Multiplexer(bits=1), hidden=(5,), episodes=1600)
     rules = [Boltzmann(), Recurrent(), Reinforce()]
-    train(grid(small, rule=rules, seed=range(2)), engine="cpu", progress=False, store=folder)
+    train(grid(small, rule=rules, seed=range(2)), engine="cpu", progress=False, store=folder, snapshots=20)
     return folder
 
 

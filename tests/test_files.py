@@ -223,7 +223,7 @@ SPOILT = {
 def stopped(tmp_path_factory):
     """A store with a checkpoint of RUN, and the result that it leads to."""
     kept = tmp_path_factory.mktemp("stopped")
-    study(RUN, "cpu", progress=False, store=kept, callback=lambda at: STOP if at.updates else None)
+    study(RUN, "cpu", progress=False, store=kept, snapshots=20, callback=lambda at: STOP if at.updates else None)
     return kept, train(RUN, "cpu", progress=False)[0]
 
 

@@ -73,7 +73,7 @@ def test_both_shares_are_one_shape_and_are_learned():
     runs = [Run(Backprop(), JointBits(joint=share), (16,), 8000) for share in (0.0, 0.5)]
     assert [len(group) for group in xla.groups(runs)] == [1, 1]  # on a CPU; but of one compilation
     assert len({xla._shape(run) for run in runs}) == 1
-    results = train(runs, "xla", progress=False, snapshots=0)
+    results = train(runs, "xla", progress=False)
     assert results[0].last > 0.2
     assert results[1].last > 0.05
 

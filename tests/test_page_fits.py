@@ -44,7 +44,8 @@ return [...document.querySelectorAll(shown)].filter((one) => one.checkVisibility
 def own(tmp_path_factory):
     """The report of a user's own store, of two settings."""
     folder = tmp_path_factory.mktemp("own")
-    train(grid(SMALL, coupling=[0, 0.5], seed=range(3)), engine="cpu", progress=False, store=folder / "store")
+    runs = grid(SMALL, coupling=[0, 0.5], seed=range(3))
+    train(runs, engine="cpu", progress=False, store=folder / "store", snapshots=20)
     made = folder / "report.html"
     made.write_text(html.page(report(read(folder / "store")[0], str(folder / "store"))).html)
     return made

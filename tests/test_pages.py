@@ -74,7 +74,7 @@ ELSEWHERE = {  # pages that a test of their own follows
 OPTIONAL = {"torch"}  # a block that imports one is compiled only where it is not installed
 PRINTS = {  # what pages print, or end with
     "README.md": r"boltzmann coupling=0\.5 +3 ",
-    "docs/store.md": r"True\n$",
+    "docs/store.md": r"True\n\{0: .*, 100: [\d.]+\}\n$",
     "docs/rules/[!i]*.md": r"-?[01]\.\d+\n$",
     "docs/tuning.md": r"6 0\.0\d+ .* \[.*\]\n$",
 }

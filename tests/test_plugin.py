@@ -105,7 +105,7 @@ def test_all_of_it_goes_through_commands_stores_and_processes_as_ours_does(excur
 def _goes_on_from_checkpoints(runs, results, store):
     for run in runs:
         engine = engines.choose(run)
-        group = Group(engine, [run], [None], 0)
+        group = Group(engine, [run], [None])
         group.state = engine.advance(group.state, 3)
         assert 0 < group.done < run.updates
         group.save_checkpoint(Store(store))

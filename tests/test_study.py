@@ -25,10 +25,13 @@ from coexplore import (
     grid,
     train,
 )
+from coexplore.beyond.supervised import COMPARISONS, settings
+from coexplore.paper.figures import FIGURES
 from coexplore.run.frozen import STATES
 from coexplore.store import Store, read
 from coexplore.store.encoding import key
 from coexplore.study import Interrupted, study
+from coexplore.study.snapshots import usual
 from coexplore.study.work import Room
 
 TINY = Run(rule=Recurrent(), hidden=(5,), task=Multiplexer(bits=1), critic=Critic(width=4), episodes=16 * 4000)
@@ -235,7 +238,7 @@ def infinite(result):
 
 def test_snapshots_are_what_the_network_does_and_do_not_touch_the_training(tmp_path):
     run = dataclasses.replace(TINY, rule=Reinforce())
-    seen = train(run, "cpu", progress=False, store=tmp_path)[0]
+    seen = train(run, "cpu", progress=False, store=tmp_path, snapshots=20)[0]
     plain = train(run, "cpu", progress=False)[0]
     assert np.array_equal(seen.curve, plain.curve)
     assert plain.snapshots == {}
@@ -253,6 +256,29 @@ def test_snapshots_are_what_the_network_does_and_do_not_touch_the_training(tmp_p
 def test_as_many_snapshots_as_one_asks_for(tmp_path, count, moments):
     (seen,) = train(TINY, "cpu", progress=False, store=tmp_path, snapshots=count)
     assert list(seen.snapshots["updates"]) == moments
+    (plain,) = train(TINY, "cpu", progress=False, snapshots=count)  # what one asks for is there without a store too
+    assert plain.snapshots.keys() == seen.snapshots.keys()
+    assert all(np.array_equal(plain.snapshots[name], seen.snapshots[name]) for name in seen.snapshots)
+
+
+@pytest.mark.parametrize(("units", "updates", "count"), [(8, 1000, 0), (16, 1000, 1), (64, 1000, 4), (8, 40_000, 20)])
+def test_a_short_run_is_looked_at_less_often_unless_one_asks(units, updates, count):
+    run = Run(rule=Reinforce(), hidden=units, episodes=16 * updates)
+    assert usual(run) == usual(run.with_seed(3)) == count
+
+
+def test_every_run_of_the_paper_and_of_the_comparisons_is_looked_at_twenty_times():
+    runs = [run for figure in FIGURES.values() for run in figure.settings()]
+    runs += [run for comparison in COMPARISONS.values() for run in settings(comparison)]
+    assert {usual(run) for run in runs} == {20}
+
+
+def test_a_store_has_the_usual_snapshots_and_a_callback_twenty_calls(tmp_path):
+    heard = []
+    run = dataclasses.replace(TINY, rule=Reinforce())  # 5 units × 4000 updates
+    (result,) = train(run, "cpu", progress=False, store=tmp_path, callback=heard.append)
+    assert list(result.snapshots["updates"]) == [0, 4000]
+    assert [moment.updates for moment in heard] == [200 * i for i in range(1, 21)]
 
 
 def test_a_study_that_ends_within_seconds_writes_no_checkpoint(tmp_path, monkeypatch):

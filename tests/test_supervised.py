@@ -80,13 +80,16 @@ def test_every_rule_learns_a_majority_and_names_it_on_inputs_it_has_not_seen(rul
 
 def test_accuracy_is_the_same_from_the_network_its_snapshots_and_a_pack(tmp_path):
     runs = [Run(rule=Reinforce(), task=Boolean(), episodes=1600, seed=seed, **SMALL) for seed in range(2)]
-    plain, stored = train(runs, progress=False), train(runs, progress=False, store=tmp_path)
+    plain = train(runs, progress=False, snapshots=4)
+    stored = train(runs, progress=False, snapshots=4, store=tmp_path)
     pack(stored, tmp_path / "pack.safetensors")
     packed = load(tmp_path / "pack.safetensors")
     assert packed[1].params is None
     for one, two, three in zip(plain, stored, packed, strict=True):
         assert one.accuracy == two.accuracy == three.accuracy
-        assert len(two.snapshots["accuracy"]) == 21
+        assert list(two.snapshots["updates"]) == [0, 25, 50, 75, 100]
+        assert np.array_equal(one.snapshots["accuracy"], two.snapshots["accuracy"])
+        assert len(set(one.snapshots["accuracy"])) > 1
         assert one.accuracy * 130 == pytest.approx(round(one.accuracy * 130), abs=1e-3)  # 13 inputs, 10 draws
 
 

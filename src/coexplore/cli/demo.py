@@ -19,7 +19,7 @@ HEADINGS = ("rule", "first quarter", "second", "third", "last", "at the end")
 WORDS = ("first", "second", "third", "last")
 END = 0.05  # of the episodes count as the end
 NOTICEABLE = 0.03  # of reward: the margin that claims are judged by
-OPTIONS = {"engine": "auto", "threads": None, "snapshots": 20, "cluster": None}
+OPTIONS = {"engine": "auto", "threads": None, "snapshots": None, "cluster": None}
 
 Means = dict[str, list[float]]  # rule → mean reward over all seeds in each quarter of the episodes, and at the end
 

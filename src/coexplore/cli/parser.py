@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from coexplore import engines
 from coexplore.run import dashed
 from coexplore.settings import MOST, Count, FieldError, refusal
-from coexplore.study import MOMENTS, SNAPSHOTS, THREADS
+from coexplore.study import SNAPSHOTS, THREADS
 
 STORE = "runs"
 MOST_SEED = 2**32 - 1
@@ -63,8 +63,8 @@ class Parser(argparse.ArgumentParser):
         about = f"auto (the first that can) | {' | '.join(engines.NAMES)}"
         self.add_argument("--engine", default="auto", offer=("auto", *engines.NAMES), help=about)
         self.add_argument("--threads", metavar="COUNT", help="how many runs to train at a time [one per core]")
-        about = "how often to look at the networks on the way, with 0 only at the end"
-        self.add_argument("--snapshots", default=str(MOMENTS), metavar="COUNT", help=about)
+        about = "how often to look at the networks on the way, with 0 only at the end [20; with a short run fewer]"
+        self.add_argument("--snapshots", metavar="COUNT", help=about)
         about = "train on a Ray cluster: ray (RAY_ADDRESS, or one started here), ray://HOST:PORT or HOST:PORT [here]"
         self.add_argument("--cluster", metavar="ADDRESS", help=about)
 

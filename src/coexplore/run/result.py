@@ -32,7 +32,8 @@ class Result:
 
     `snapshots` has what a study saw at K moments of the training: `updates` [K], `firing.0` [K, N] (and so on, up to
     the output unit), `critic_error` [K], `norm.NAME` [K] for each parameter and, where inputs are held out,
-    `accuracy` [K]. Without a store it is empty. Of a stored result these are read when they are asked for.
+    `accuracy` [K]. Without a store it is empty unless `train` was given `snapshots`. Of a stored result these are read
+    when they are asked for.
     """
 
     def __init__(

@@ -2,12 +2,10 @@
 
 from coexplore.study.callbacks import STOP, Moment, Stopped
 from coexplore.study.cluster import ClusterError
-from coexplore.study.snapshots import MOMENTS
 from coexplore.study.studies import SNAPSHOTS, THREADS, Interrupted, Study, faulty, study, train
 from coexplore.study.tuning import Tuned, tune
 
 __all__ = [
-    "MOMENTS",
     "SNAPSHOTS",
     "STOP",
     "THREADS",

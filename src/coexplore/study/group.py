@@ -15,7 +15,7 @@ from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
 from coexplore.store import Checkpoint, cause
 from coexplore.study.roles import Shelf
-from coexplore.study.snapshots import moments, of_each
+from coexplore.study.snapshots import of_each
 
 CHUNK_SECONDS = 0.4  # what Ctrl-C waits for
 SPOILT = (ValueError, KeyError, TypeError, IndexError, OverflowError, AssertionError)  # a checkpoint, if there is one
@@ -24,7 +24,14 @@ SPOILT = (ValueError, KeyError, TypeError, IndexError, OverflowError, AssertionE
 class Group(Generic[S]):
     """The runs, how far they are, and what was seen of them on the way."""
 
-    def __init__(self, engine: Engine[S], runs: list[Run], saved: Sequence[Checkpoint | None], looks: int) -> None:
+    def __init__(
+        self,
+        engine: Engine[S],
+        runs: list[Run],
+        saved: Sequence[Checkpoint | None],
+        looks: Sequence[int] = (),  # the counts of updates at which to take a snapshot …
+        calls: Sequence[int] = (),  # … and at which a callback is called
+    ) -> None:
         make_room()
         self.engine, self.runs = engine, runs
         known = [checkpoint for checkpoint in saved if checkpoint is not None]
@@ -33,7 +40,8 @@ class Group(Generic[S]):
         self.before: list[Tensors] = [point.snapshots if point else {} for point in saved]
         self.seen: list[Tensors] = []  # since then, with a row for each run
         self.looked = int(self.before[0]["updates"][-1]) if self.before[0] else -1
-        self.moments, self.updates = moments(runs[0].updates, looks), 1
+        self.looks, self.calls, self.updates = looks, calls, 1
+        self.moments = sorted({*looks, *calls, runs[0].updates})
         self.rate = 0.0  # updates per second
         self.steps = 0  # of environments, in the last chunk
         self.out: dict[int, str] = {}  # places of the runs that go no further, and why: their numbers mean nothing
@@ -54,7 +62,7 @@ class Group(Generic[S]):
 
     def look(self) -> None:
         """Take a snapshot of every run, if this is a moment for one and it has not been taken."""
-        if not self.engine.snapshots or self.done not in self.moments or self.looked == self.done:
+        if not self.engine.snapshots or self.done not in self.looks or self.looked == self.done:
             return
         self.looked = self.done
         self.seen.append({"updates": np.full(len(self.runs), self.done), **self.engine.look(self.state)})
@@ -87,7 +95,7 @@ class Group(Generic[S]):
 
     def moment(self) -> bool:
         """Whether it has come to a moment that nobody was told of; `rewards` are then those since the one before."""
-        if self.done not in self.moments or self.told == self.done:
+        if self.done not in self.calls or self.told == self.done:
             return False
         self.told, (sums, weights) = self.done, self.recent
         self.rewards = np.where(weights > 0, sums / np.maximum(weights, 1), self.rewards)

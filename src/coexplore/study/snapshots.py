@@ -5,11 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from coexplore.run.result import Tensors
+from coexplore.run.run import Run
 
 MOMENTS = 20
+UNIT_UPDATES = 16_000  # updates × hidden units, which train for several times as long as a snapshot takes
 
 
-def moments(updates: int, count: int = MOMENTS) -> list[int]:
+def usual(run: Run) -> int:
+    """How often to look at a run's network on its way if nobody says: MOMENTS times, or less often if it is short.
+
+    The number depends on the updates and the hidden units alone, which the runs of a group share.
+    """
+    return min(MOMENTS, run.updates * sum(run.hidden) // UNIT_UPDATES)
+
+
+def moments(updates: int, count: int) -> list[int]:
     """The counts of updates at which to look: before the first, after the last, evenly between; with 0, at the end."""
     return sorted({updates * i // count for i in range(count + 1)}) if count else [updates]
 

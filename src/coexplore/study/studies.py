@@ -70,7 +70,7 @@ def train(
     progress: bool = True,
     threads: int | None = None,
     store: str | Path | None = None,
-    snapshots: int = MOMENTS,
+    snapshots: int | None = None,
     cluster: str | None = None,
     callback: Callback | None = None,
 ) -> Results:
@@ -80,12 +80,15 @@ def train(
     A run that fails has no result: it is one of the `failures` of the Results, and one warning says so. If no run
     finished, a RuntimeError says why.
 
-    With a `store` (a folder), finished runs are read instead of trained, an interrupted training goes on, and
-    `snapshots` says how often networks are looked at on the way (0: at the end alone). With a `cluster` ("ray", or the
-    address of one) its machines train, at most `threads` groups of runs at a time if that is given.
+    With a `store` (a folder), finished runs are read instead of trained, and an interrupted training goes on. With a
+    `cluster` ("ray", or the address of one) its machines train, at most `threads` groups of runs at a time if that is
+    given.
 
-    A `callback` is called with a `Moment` of each run, `snapshots` times on its way. A run for which it answers STOP
-    trains no further, and has no result; with a store it leaves a checkpoint.
+    `snapshots` is how often each network is looked at on its way (0: at the end alone): `result.snapshots` has what
+    was seen. If it is not given, a run with a store has 20 snapshots, or fewer if it is short; without one it has none.
+
+    A `callback` is called with a `Moment` of each run, `snapshots` times on its way, 20 if that is not given. A run for
+    which it answers STOP trains no further, and has no result; with a store it leaves a checkpoint.
     """
     return _finished(study(runs, engine, progress, threads, store, snapshots, cluster, callback))
 
@@ -106,7 +109,7 @@ def study(
     progress: bool = True,
     threads: int | None = None,
     store: str | Path | None = None,
-    snapshots: int = MOMENTS,
+    snapshots: int | None = None,
     cluster: str | None = None,
     callback: Callback | None = None,
 ) -> Study:
@@ -117,9 +120,10 @@ def study(
     at_once = _threads(sound, threads, snapshots, cluster)
     needs.check_all_fit(counted(runs), folder is None)
     train_these = _trainer(sound, engine, threads, cluster)
-    caller = Caller(callback, snapshots) if callback else None
+    caller = Caller(callback, MOMENTS if snapshots is None else snapshots) if callback else None
+    looking = folder is not None or snapshots is not None
     with shown(runs, progress) as show, _kept(folder):
-        work = Work(engine, folder, show, at_once, snapshots if folder else None, caller=caller)
+        work = Work(engine, folder, show, at_once, snapshots, looking=looking, caller=caller)
         for some in portions(runs, PORTION):
             _train_left(work, folder, some, faults, lambda left: _train(train_these, work, left, folder, show))
         if work.stopped and progress:
@@ -127,9 +131,10 @@ def study(
     return _done(runs, work, folder, time.perf_counter() - began)
 
 
-def _threads(settings: Sequence[Run], threads: int | None, snapshots: int, cluster: str | None) -> int:
+def _threads(settings: Sequence[Run], threads: int | None, snapshots: int | None, cluster: str | None) -> int:
     """How many runs to train at a time: as many as fit; a FieldError where one alone does not."""
-    SNAPSHOTS.check("snapshots", snapshots)
+    if snapshots is not None:
+        SNAPSHOTS.check("snapshots", snapshots)
     asked = _cores() if threads is None else THREADS.check("threads", threads)
     largest = max(map(needs.check_fits, settings), default=0) if cluster is None else 0
     return max(1, min(asked, needs.memory() // max(largest, 1)))

@@ -11,7 +11,6 @@ from coexplore.run import Failure, Run, command, failure_count, failure_lines
 from coexplore.settings import refusal
 from coexplore.stats.estimates import Summary, summary
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
-from coexplore.study.snapshots import MOMENTS
 from coexplore.study.studies import Study, listed, study
 
 
@@ -56,7 +55,7 @@ def tune(
     progress: bool = True,
     threads: int | None = None,
     store: str | Path | None = None,
-    snapshots: int = MOMENTS,
+    snapshots: int | None = None,
     cluster: str | None = None,
 ) -> Tuned:
     """The best of the `settings` by `by` (reward, first or last) on the seeds `choose`, judged on the seeds `judge`.

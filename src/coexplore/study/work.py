@@ -22,6 +22,7 @@ from coexplore.store import Checkpoint, Unwritable
 from coexplore.study.callbacks import Caller, Raised, Stopped
 from coexplore.study.group import SPOILT, Group, unusable
 from coexplore.study.roles import Audience, Shelf
+from coexplore.study.snapshots import moments, usual
 
 CHECKPOINT_SECONDS = 5.0  # what a sudden death may cost, and a little more: what ends sooner is not written down
 DEARER = 20  # … or so many times what writing it down takes, where a group has hundreds of runs
@@ -63,9 +64,10 @@ class Work:
     store: Shelf | None
     show: Audience
     threads: int
-    looks: int | None  # None: not even at the end
+    looks: int | None  # how many snapshots on the way of each run; None: the usual number
     checkpoint_seconds: float | None = None  # if other than usual
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    looking: bool = True  # whether any snapshots are taken
     finished: dict[Run, Result] = dataclasses.field(default_factory=dict)
     failures: list[Failure] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
@@ -181,7 +183,7 @@ class Work:
 
     def _group(self, engine: Engine[State], runs: list[Run], saved: dict[Run, Checkpoint | None]) -> Group[State]:
         try:
-            return Group(engine, runs, [saved[run] for run in runs], self._moments)
+            return Group(engine, runs, [saved[run] for run in runs], self._looks(runs[0]), self._calls(runs[0]))
         except SPOILT as error:
             if self._put_aside(engine, runs, saved):
                 raise Again from error
@@ -196,17 +198,20 @@ class Work:
                 self.problems.append(self.store.refuse_checkpoint(run, engine.name, why))
         return bool(spoilt)
 
-    @property
-    def _moments(self) -> int:
-        """How often somebody looks, or is called."""
-        return self.looks if self.looks is not None else self.caller.count if self.caller else 0
+    def _looks(self, run: Run) -> list[int]:
+        """The counts of updates at which to take a snapshot."""
+        count = usual(run) if self.looks is None else self.looks
+        return moments(run.updates, count) if self.looking else []
+
+    def _calls(self, run: Run) -> list[int]:
+        """The counts of updates at which the callback is called."""
+        return moments(run.updates, self.caller.count) if self.caller else []
 
     def _train_to_end(self, group: Group[State]) -> bool:
         """Whether it got there, and was not stopped."""
         kept, often = time.perf_counter(), self.checkpoint_seconds or CHECKPOINT_SECONDS
         while True:
-            if self.looks is not None:
-                group.look()
+            group.look()
             self._call_back(group)
             if group.finished or not group.here:
                 return bool(group.here)

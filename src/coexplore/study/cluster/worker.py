@@ -43,6 +43,7 @@ class Order(NamedTuple):
     gpu: bool
     checkpoints: dict[int, bytes]
     looks: int | None
+    looking: bool
     checkpoint_seconds: float
 
 
@@ -186,7 +187,7 @@ def train_group(runs: list[Run], order: Order, desk: Handle) -> Delivery:
     stop = threading.Event()
     messenger = Messenger(desk, order.number, runs, stop.set)
     parcel = Parcel(saved, messenger.keep)
-    work = Work(order.engine, parcel, messenger, 1, order.looks, order.checkpoint_seconds, stop)
+    work = Work(order.engine, parcel, messenger, 1, order.looks, order.checkpoint_seconds, stop, order.looking)
     engine = engines.find(order.engine)
     engine.prepare()
     work.train_group(engine, runs)
