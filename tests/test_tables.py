@@ -25,9 +25,12 @@ from coexplore import (
     plot,
     train,
 )
+from coexplore.cli.tables import evaluation_table
+from coexplore.report.settings import Settings
 from coexplore.results.frames import run_table
-from coexplore.results.listing import Results
+from coexplore.results.listing import Results, lines
 from coexplore.results.sorting import ordered
+from coexplore.run.evaluation import Evaluation
 from coexplore.run.result import Held, Scores
 from coexplore.settings import FieldError
 from coexplore.store import Store, folder, pack, read
@@ -42,9 +45,9 @@ ABOUT = {"seconds": 1.5, "finished": "2026-11-16T01:00:35+00:00"}
 
 def made(run, last=0.5, **more):
     """A result that nobody trained."""
-    curve = np.full(4, last, np.float32)
+    curve, about = np.full(4, last, np.float32), ABOUT | more.get("about", {})
     return Result.stored(
-        run, "xla", Held(curve, None, {}), ABOUT, Scores(last, last, last, False, more.get("accuracy")), curve
+        run, "xla", Held(curve, None, {}), about, Scores(last, last, last, False, more.get("accuracy")), curve
     )
 
 
@@ -181,6 +184,68 @@ def test_failures_are_a_line_below_the_table_of_the_list_that_train_gave_and_of_
         assert others.failures == ()
         assert "failed" not in repr(others)
     assert "1 run failed" in repr(Results([made(FALLING)], failures[:1]))
+
+
+def searched():
+    """Two settings on two seeds that chose, the better one on two that judged; and a third setting by itself."""
+    found = [
+        made(run, 0.9 if run.hidden == (8,) else 0.1, about={"trained_for": "choosing"})
+        for run in grid(FALLING, units=[8, 16], seed=range(2))
+    ]
+    judged = grid(FALLING, units=8, seed=range(2, 4))
+    found += [made(run, 0.5, about={"trained_for": "judging"}) for run in judged]
+    return [*found, *(made(run, 0.2) for run in grid(FALLING, units=32, seed=range(3)))]
+
+
+def test_seeds_that_chose_and_seeds_that_judged_are_not_averaged():
+    headings, rows, _ = lines(searched())
+    assert headings[:4] == ["setting", "trained for", "seeds", "first quarter"]
+    assert [row[:4] for row in rows] == [
+        ["boltzmann units=8", "choosing", "2", "0.900 ± 0.000"],
+        ["boltzmann units=16", "choosing", "2", "0.100 ± 0.000"],
+        ["boltzmann units=8", "judging", "2", "0.500 ± 0.000"],
+        ["boltzmann units=32", "none", "3", "0.200 ± 0.000"],
+    ]
+    best_first = ordered(searched(), "last")
+    assert [(r.run.hidden[0], r.trained_for) for r in best_first] == [
+        *[(8, "choosing")] * 2,
+        *[(8, "judging")] * 2,
+        *[(32, "none")] * 3,
+        *[(16, "choosing")] * 2,
+    ]
+    assert list(frame(best_first).groupby(["setting", "trained_for"])["last"].mean().round(3)) == [0.1, 0.2, 0.9, 0.5]
+    assert "trained for" not in lines(searched()[6:]).headings
+    odd = made(FALLING, about={"trained_for": ["what", "else"]})  # a file may say anything
+    assert odd.trained_for == "none"
+
+
+def test_pictures_the_report_and_evaluations_keep_them_apart_too():
+    axes = plot(searched()).axes[0]
+    assert sorted(text for text in _texts(axes) if "trained-for" in text) == [
+        "Algorithm 1 · boltzmann units=16 trained-for=choosing",
+        "Algorithm 1 · boltzmann units=32 trained-for=none",
+        "Algorithm 1 · boltzmann units=8 trained-for=choosing",
+        "Algorithm 1 · boltzmann units=8 trained-for=judging",
+    ]
+    settings = Settings(searched())
+    assert [(row["words"]["trained-for"], len(row["runs"])) for row in settings.rows] == [
+        ("choosing", 2),
+        ("choosing", 2),
+        ("judging", 2),
+        ("none", 3),
+    ]
+    assert len({row["id"] for row in settings.rows}) == 4
+    chosen = searched()[4].setting
+    assert settings.rows[settings.place[chosen]]["words"]["trained-for"] == "judging"
+    assert settings.place_in_figure(chosen, searched()[4:6]) == settings.place[chosen]
+    assert settings.place_in_figure(chosen, searched()[:2]) == 4  # a row of its own
+    seen = {result: Evaluation(np.full(3, result.last)) for result in searched()}
+    assert evaluation_table(seen, None).columns[1]._cells == ["choosing", "choosing", "judging", "none"]
+
+
+def _texts(axes):
+    legend = axes.get_legend()
+    return [text.get_text() for text in [*axes.texts, *(legend.get_texts() if legend else [])]]
 
 
 def test_a_notebook_gets_a_table_in_which_names_are_only_text(monkeypatch):

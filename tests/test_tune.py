@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Critic, Failure, Multiplexer, Result, Run, grid, tune
+from coexplore import Boltzmann, Critic, Failure, Multiplexer, Result, Run, grid, load, train, tune
 from coexplore.results.choosing import ranked
 from coexplore.run import bins, change
 from coexplore.settings import FieldError
@@ -64,6 +64,7 @@ def test_the_finalists_get_more_seeds_and_only_the_chosen_one_is_judged():
     assert [len(runs) for runs in world.asked] == [3 * 2, 2 * 2, 3]
     assert [r.run for r in found.judged["reward"]] == grid(settings[1], seed=range(4, 7))
     assert found.judged["reward"][0].reward == pytest.approx(0.3)
+    assert [set(runs.values()) for runs in world.asked] == [{"choosing"}, {"choosing"}, {"judging"}]
     conduct([fixed(settings)], trials, world)
     assert len(world.asked) == 3  # asked again, it trains nothing
 
@@ -104,6 +105,16 @@ def test_searches_share_studies_and_one_may_begin_where_another_ended():
     assert len(world.asked) == 6  # `other` has its three stages while the one that `wide` rests on has its own
     assert outcome(wide, trials).chosen["reward"].learning_rate == 0.02
     assert {len(runs) for runs in world.asked[:3]} == {12, 8, 6}
+
+
+def test_a_seed_that_judges_in_one_search_and_chooses_in_another_is_trained_for_choosing():
+    judging = Search(lambda _: [SMALL], Seeds(choose=[], judge=[1, 2]), given={"reward": SMALL})
+    choosing = Search(lambda _: [SMALL], Seeds(choose=[1], judge=[3, 4]))
+    for searches in ([judging, choosing], [choosing, judging]):
+        world = World(rate)
+        conduct(searches, Trials(), world)
+        asked = {run.seed: why for runs in world.asked for run, why in runs.items()}
+        assert asked == {1: "choosing", 2: "judging", 3: "judging", 4: "judging"}
 
 
 def test_a_setting_that_fails_is_out_of_the_running_and_the_search_ends():
@@ -157,6 +168,12 @@ def test_tune_trains_chooses_judges_and_trains_nothing_twice(tmp_path):
     assert count == 2 * 2 + 1 + 3
     again = tune(settings, **how, by="last", finalists=1)
     assert [r.provenance for r in again.results] == [r.provenance for r in found.results]
+    kept = load(tmp_path)
+    known = {(r.run.learning_rate, r.seed): r.trained_for for r in kept}
+    assert known == {(1e-7, 0): "choosing", (1e-7, 1): "choosing"} | {
+        (0.03, seed): "judging" if seed > 2 else "choosing" for seed in range(6)
+    }
+    assert {r.trained_for for r in train(settings, store=tmp_path, progress=False)} == {"choosing"}  # as it was
     assert len(list(tmp_path.rglob("*.safetensors"))) == count
 
 
@@ -226,6 +243,17 @@ def test_the_command_tunes_each_rule_along_what_it_has_and_tells_the_candidates_
     assert both[0]["chosen"] in [one["run"] for one in both[0]["candidates"][:2]]
     again = here("tune", *words, "--json")
     assert json.loads(again.stdout) == {"tuned": both}
+    _is_listed_with_seeds_that_chose_and_that_judged_apart(here, tmp_path)
+
+
+def _is_listed_with_seeds_that_chose_and_that_judged_apart(here, store):
+    """All six settings chose on two seeds, two of each rule on a third one; one of each rule is judged on three."""
+    listed = here("runs", "--store", store, "--select", "trained-for=judging").stdout
+    assert listed.count("judging") == 2
+    assert "6 runs" in listed
+    every = here("runs", "--store", store).stdout
+    assert (every.count("choosing"), every.count("judging")) == (6, 2)
+    assert here("runs", "--store", store, "--select", "trained-for=none").returncode == 2
 
 
 def test_what_is_tuned_may_be_several_sizes_and_seeds_may_be_named(here):

@@ -10,7 +10,7 @@ from coexplore.cli.coordination import searched
 from coexplore.cli.parser import SEEDS, STORE, Parser, few, folder
 from coexplore.cli.results import train_all
 from coexplore.paper.figure import SCALES
-from coexplore.run import Result
+from coexplore.run import CHOOSING, JUDGING, Result
 from coexplore.settings import refusal
 from coexplore.store import write
 
@@ -64,12 +64,13 @@ def _train(home: ModuleType, name: str, options: dict[str, Any], store: Path) ->
     """First what settings are chosen by, then the best of them on other seeds; None if it was interrupted."""
     comparison, tuned = home.COMPARISONS[name], []
     if runs := home.tuning(comparison):
-        first = train_all(runs, options, store)
+        first = train_all(runs, options, store, trained_for=dict.fromkeys(runs, CHOOSING))
         if first is None:
             return None
         tuned = first.results
     final = home.final(comparison, tuned, options["seeds"] or range(home.SEEDS))
-    rest = train_all(final, options, store)
+    why = dict.fromkeys(final, JUDGING) if runs else None
+    rest = train_all(final, options, store, trained_for=why)
     return rest and list({result.run: result for result in (*tuned, *rest.results)}.values())
 
 

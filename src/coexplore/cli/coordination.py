@@ -23,9 +23,9 @@ def searched(name: str, options: dict[str, Any], store: Path, out: Path) -> int:
     figure, episodes = tuning(name, options["env"]), SCALES[options["scale"]].episodes
     searches, trials, failed = figure.searches(episodes), Trials(), False
 
-    def stage(runs: list[Run]) -> Study | None:
+    def stage(runs: dict[Run, str]) -> Study | None:
         nonlocal failed
-        done = train_all(runs, {**options, "snapshots": 0}, store, of_a_search=True)
+        done = train_all(list(runs), {**options, "snapshots": 0}, store, True, runs)
         failed |= bool(done and done.failures)
         return done
 

@@ -1,6 +1,7 @@
 """What commands do with runs: read those of a store, or train some, and tell of everything that went wrong."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from coexplore import engines
 from coexplore.cli.modules import import_selected, read_with_modules
 from coexplore.cli.parser import folder
 from coexplore.engines.base import NO_GPU
-from coexplore.run import Result, failure_lines, select
+from coexplore.run import Result, Run, failure_lines, select
 from coexplore.run.seeded import Runs, counted
 from coexplore.settings import one_line
 from coexplore.store import StoreError
@@ -32,7 +33,13 @@ def chosen_results(options: dict[str, Any]) -> list[Result]:
     return chosen
 
 
-def train_all(runs: Runs, options: dict[str, Any], store: Path | None, of_a_search: bool = False) -> Study | None:
+def train_all(
+    runs: Runs,
+    options: dict[str, Any],
+    store: Path | None,
+    of_a_search: bool = False,
+    trained_for: Mapping[Run, str] | None = None,
+) -> Study | None:
     """Train, and tell of everything that went wrong; None if it was interrupted.
 
     Runs of a search are expected to freeze where their settings are bad.
@@ -41,7 +48,7 @@ def train_all(runs: Runs, options: dict[str, Any], store: Path | None, of_a_sear
         _say_what_is_missing()
     try:
         how = {name: options[name] for name in ("engine", "threads", "snapshots", "cluster")}
-        done = study(runs, store=store, callback=_callback(options), **how)
+        done = study(runs, store=store, callback=_callback(options), trained_for=trained_for, **how)
     except Interrupted as stopped:
         kept = f" and kept in {store}, the others stopped where they are: the same command goes on" if store else ""
         finished = f"{len(stopped.finished)} of {sum(counted(runs).values())} runs were finished"

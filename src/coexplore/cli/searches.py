@@ -28,8 +28,8 @@ class Searches:
     def train(self, options: dict[str, Any], store: Path) -> bool:
         """False if it was interrupted. Networks are looked at in the end alone: there are thousands."""
 
-        def stage(runs: list[Run]) -> Study | None:
-            study = train_all(runs, {**options, "snapshots": 0}, store, of_a_search=True)
+        def stage(runs: dict[Run, str]) -> Study | None:
+            study = train_all(list(runs), {**options, "snapshots": 0}, store, True, runs)
             self.done += [study] if study else []
             return study
 

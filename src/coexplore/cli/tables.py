@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coexplore.results.listing import lines
-from coexplore.run import Result, by_setting, command, labels
+from coexplore.run import Result, by_purpose, command, labels
 from coexplore.run.evaluation import Evaluation
+from coexplore.run.result import NONE
 from coexplore.stats.estimates import summary
 from coexplore.study import Tuned
 from coexplore.tasks.base import AnyTask
@@ -50,18 +51,21 @@ def candidate_table(tuned: Tuned) -> Table:
 
 def evaluation_table(found: dict[Result, Evaluation], task: AnyTask | None) -> Table:
     """A line for each setting; `task` is what they were evaluated on, if not their own."""
-    settings = by_setting(found)
+    groups = by_purpose(found)
+    searched = {purpose for _, purpose in groups} - {NONE}
     table = Table(title="reward: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
-    for heading in ("setting", "seeds", "episodes", "reward"):
-        table.add_column(heading, justify="left" if heading in ("setting", "reward") else "right")
-    shown = list(settings)[:MOST_ROWS]
-    for label, same in zip(labels(shown), (settings[each] for each in shown), strict=True):
+    for heading in ("setting", *(["trained for"] if searched else []), "seeds", "episodes", "reward"):
+        table.add_column(heading, justify="right" if heading in ("seeds", "episodes") else "left")
+    shown = list(groups)[:MOST_ROWS]
+    for label, (setting, purpose) in zip(labels([setting for setting, _ in shown]), shown, strict=True):
+        same = groups[setting, purpose]
         each = [found[result] for result in same]
-        over_seeds = summary([one.mean for one in each], (task or same[0].setting.task).reward_range)
+        over_seeds = summary([one.mean for one in each], (task or setting.task).reward_range)
         reward = each[0].summary if len(same) == 1 else over_seeds
-        table.add_row(label, str(len(same)), str(len(each[0].rewards)), str(reward))
-    if len(settings) > MOST_ROWS:
-        table.caption = f"… and {len(settings) - MOST_ROWS} settings more: --select narrows, --json has them all"
+        why = [purpose] if searched else []
+        table.add_row(label, *why, str(len(same)), str(len(each[0].rewards)), str(reward))
+    if len(groups) > MOST_ROWS:
+        table.caption = f"… and {len(groups) - MOST_ROWS} settings more: --select narrows, --json has them all"
     return table
 
 

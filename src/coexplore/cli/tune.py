@@ -39,7 +39,9 @@ def tune_command(words: list[str]) -> int:
     out = None if options["out"] is None else folder("out", options["out"])
     store = out if options["store"] is None else folder("store", options["store"])
     trials = Trials()
-    if not conduct([one.search for one in asked], trials, lambda runs: train_all(runs, options, store, True)):
+    if not conduct(
+        [one.search for one in asked], trials, lambda runs: train_all(list(runs), options, store, True, runs)
+    ):
         return 130
     found = {}
     for one in asked:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.paper.measures import draws
-from coexplore.run import Result, Run, by_setting, command, dashed, flat, thinned, written
+from coexplore.run import JUDGING, Result, Run, by_purpose, command, dashed, flat, thinned, written
+from coexplore.run.result import NONE, Purpose
 from coexplore.settings import specs
 from coexplore.stats.bounded import Bounds, drawn
 from coexplore.stats.estimates import student, window
@@ -74,36 +75,39 @@ def seeds_apart(same: Sequence[Result]) -> dict[str, list[float | None]]:
 
 
 class Settings:
-    """Each setting once, in the order of the results; `place` says where in `rows` it is. `of_figures` are rows of
+    """Each setting, in the order of the results; `place` says where in `rows` it is. Seeds that chose a setting and
+    seeds that judged it are two rows, and `place` is that of the judges. `of_figures` are rows of
     figures for which some runs of a setting are left out; their places follow those of `rows`."""
 
     def __init__(self, results: Sequence[Result]) -> None:
-        groups = by_setting(results)
+        groups = by_purpose(results)
         self.of_figures: list[dict[str, Any]] = []
         self._figures: dict[Run, int] = {}
-        self.place = {run: i for i, run in enumerate(groups)}
+        self.place = {run: i for i, (run, _) in enumerate(groups)}
+        self.place |= {run: i for i, (run, purpose) in enumerate(groups) if purpose == JUDGING}
         self.axes: list[list[float]] = []  # the episodes that points of curves stand for: most curves share them
         self._axis: dict[tuple[float, ...], int] = {}
-        described = {run: flat(run) for run in groups}
+        described = {(run, purpose): flat(run) | {"trained_for": purpose} for run, purpose in groups}
         self._telling = telling = _telling(described.values())
-        self.rules = sorted({name for run in groups for rule in run.rules for name in specs(rule)} & telling)
-        self.rows = [self._row(run, words, groups[run]) for run, words in described.items()]
+        self.rules = sorted({name for run, _ in groups for rule in run.rules for name in specs(rule)} & telling)
+        self.rows = [self._row(group, words, groups[group]) for group, words in described.items()]
 
     def place_in_figure(self, run: Run, same: Sequence[Result]) -> int:
         """Where the row of these results of a setting is, which may be fewer than there are."""
-        if len(same) == len(self.rows[self.place[run]]["runs"]):
+        if sorted(result.seed for result in same) == [seed for seed, *_ in self.rows[self.place[run]]["runs"]]:
             return self.place[run]
         if run not in self._figures:
             self._figures[run] = len(self.rows) + len(self.of_figures)
-            self.of_figures.append(self._row(run, flat(run), same))
+            self.of_figures.append(self._row((run, NONE), flat(run), same))
         return self._figures[run]
 
-    def _row(self, run: Run, words: dict[str, str], same: Sequence[Result]) -> dict[str, Any]:
+    def _row(self, group: Purpose, words: dict[str, str], same: Sequence[Result]) -> dict[str, Any]:
+        run, purpose = group
         curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
         x, values = thinned(curves, run.length) if curves else (np.zeros(0), np.zeros((1, 0)))
         several, bounds = len(curves) > 1, run.task.reward_range
         return {
-            "id": run.digest[:16],
+            "id": run.digest[:16] + (f"-{purpose}" if purpose != NONE else ""),
             "rule": words["rule"],
             "words": {dashed(name): written(text) for name, text in words.items() if name in self._telling},
             "episodes": run.length,

@@ -36,6 +36,7 @@ OUTCOMES: dict[str, Callable[[Result], Cell]] = {
     "frozen": lambda result: result.frozen,
     "seconds": lambda result: result.provenance.get("seconds"),
     "finished": lambda result: result.provenance.get("finished"),
+    "trained_for": lambda result: result.trained_for,
     "digest": lambda result: result.digest,
 }
 

@@ -7,7 +7,8 @@ from typing import NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
-from coexplore.run import Failure, Result, by_setting, failure_count, labels
+from coexplore.run import Failure, Result, by_purpose, failure_count, labels
+from coexplore.run.result import NONE, Purpose
 from coexplore.settings import refusal
 from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import SHARE
@@ -89,17 +90,30 @@ def lines(
     most: int | None = None,
     cell: Callable[[Sequence[float], Bounds | None], str] = brief,
 ) -> Lines:
-    """A row for each setting, the first `most` of them; a `cell` is made of the values of all seeds."""
-    settings = by_setting(results)
-    shown = dict(itertools.islice(settings.items(), most))
-    known = {setting: {name: _known(same, name) for name in SCORES} for setting, same in shown.items()}
+    """A row for each setting, the first `most` of them; a `cell` is made of the values of all seeds. Seeds that chose a
+    setting and seeds that judged it are two rows."""
+    groups = by_purpose(results)
+    shown = dict(itertools.islice(groups.items(), most))
+    known = {group: {name: _known(same, name) for name in SCORES} for group, same in shown.items()}
     scores = [name for name in SCORES if any(values[name] for values in known.values())]
+    searched = {purpose for _, purpose in groups} - {NONE}
     rows = []
-    for label, (setting, values) in zip(labels(list(shown)), known.items(), strict=True):
+    for label, (group, values) in zip(labels([setting for setting, _ in shown]), known.items(), strict=True):
+        setting, purpose = group
         bounds = {name: SHARE if name == "accuracy" else setting.task.reward_range for name in scores}
         cells = [cell(values[name], bounds[name]) if values[name] else "" for name in scores]
-        rows.append([label, str(len(shown[setting])), *cells])
-    return Lines(["setting", "seeds", *map(SCORES.__getitem__, scores)], rows, len(settings) - len(shown))
+        rows.append([label, *([purpose] if searched else []), str(len(shown[group])), *cells])
+    headings = ["setting", *(["trained for"] if searched else []), "seeds", *map(SCORES.__getitem__, scores)]
+    return Lines(headings, rows, len(groups) - len(shown))
+
+
+def group_labels(groups: Iterable[Purpose], rule_name: Callable[[str], str] = str) -> list[str]:
+    """A label for each group; what its runs were trained for is in it where groups differ in that."""
+    groups = list(groups)
+    named = labels([setting for setting, _ in groups], rule_name)
+    if len({purpose for _, purpose in groups}) == 1:
+        return named
+    return [f"{label} trained-for={purpose}" for label, (_, purpose) in zip(named, groups, strict=True)]
 
 
 def _known(same: list[Result], name: str) -> list[float]:

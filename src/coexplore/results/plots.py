@@ -13,10 +13,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from coexplore.files import write
-from coexplore.results.listing import gathered
+from coexplore.results.listing import gathered, group_labels
 from coexplore.results.marks import Line, curves
 from coexplore.results.palette import both_names, legend, looks
-from coexplore.run import Result, by_setting, labels
+from coexplore.run import Result, by_purpose
 from coexplore.settings import checked_path, refusal
 
 LOOK: Any = {
@@ -45,17 +45,18 @@ def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
     """Learning curves of `results`: the mean over seeds of each setting, the band one standard deviation. Saved if
     given a `path`.
 
-    Results of which a pack kept no curve are left out."""
-    settings = by_setting(result for result in gathered(results) if result.has_curve)
-    if not settings:
+    Seeds that chose a setting and seeds that judged it are two lines. Results of which a pack kept no curve are left
+    out."""
+    groups = by_purpose(result for result in gathered(results) if result.has_curve)
+    if not groups:
         raise refusal("results", [], "some that have a curve")
-    named = dict(zip(labels(list(settings), both_names), settings.values(), strict=True))
+    named = dict(zip(group_labels(groups, both_names), groups.values(), strict=True))
     figure, (axes,) = panels(1)
     with mpl.rc_context(LOOK):
         shown = lines({label: rule_of(same) for label, same in named.items()})
         told_by_colour = len({line.look.colour for line in shown}) == len(shown)
         curves(axes, named, shown, named=told_by_colour and len(shown) <= MOST_NAMES)
-        axes.set_title(caption(settings.values()), size=10)
+        axes.set_title(caption(groups.values()), size=10)
     if path is not None:
         save(figure, checked_path("path", path))
     return figure

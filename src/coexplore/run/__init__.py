@@ -5,11 +5,13 @@ from coexplore.run.failure import Failure, failure_count, failure_lines
 from coexplore.run.names import change, dashed, flat, grid, labels, written
 from coexplore.run.presets import PRESETS, base
 from coexplore.run.repeat import command, origin
-from coexplore.run.result import Result, by_setting
+from coexplore.run.result import CHOOSING, JUDGING, Result, by_purpose, by_setting
 from coexplore.run.run import Run
 from coexplore.run.selection import select
 
 __all__ = [
+    "CHOOSING",
+    "JUDGING",
     "PRESETS",
     "Failure",
     "Result",
@@ -17,6 +19,7 @@ __all__ = [
     "base",
     "bin_sizes",
     "bins",
+    "by_purpose",
     "by_setting",
     "change",
     "command",

@@ -23,7 +23,10 @@ from coexplore.settings import FieldError, Json, at_the_end, refusal
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
 
-__all__ = ["Result", "Tensor", "Tensors", "by_setting"]
+__all__ = ["CHOOSING", "JUDGING", "Result", "Tensor", "Tensors", "by_purpose", "by_setting"]
+
+CHOOSING, JUDGING, NONE = "choosing", "judging", "none"  # what a search trained a run for, as its provenance says
+Purpose = tuple[Run, str]  # a setting, and what its runs were trained for
 
 
 class Result:
@@ -104,6 +107,15 @@ class Result:
     def digest(self) -> str:
         """Of the run."""
         return self.run.digest
+
+    @property
+    def trained_for(self) -> str:
+        """`choosing` or `judging` if a search such as `tune` has trained the run, else `none`."""
+        known = self.__dict__.get("provenance")
+        if known is None and isinstance(self.contents, Listed):  # there may be 100,000: none of them keeps it
+            known = self.contents.provenance()
+        word = (known or {}).get("trained_for")
+        return word if word in (CHOOSING, JUDGING) else NONE
 
     @functools.cached_property
     def curve(self) -> NDArray[np.float32]:
@@ -233,6 +245,17 @@ class Result:
         for line in dict.fromkeys(filter(None, map(difference, parts))):
             warnings.warn(f"{line}, which acts now", stacklevel=4)
         return Policy(self.run, self.params)
+
+
+def by_purpose(results: Iterable[Result]) -> dict[Purpose, list[Result]]:
+    """Results that differ in nothing but the seed and were trained for the same, together.
+
+    Seeds that chose a setting favour it, so they must not be averaged with the seeds that judge it.
+    """
+    groups: dict[Purpose, list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.setting, result.trained_for), []).append(result)
+    return groups
 
 
 def by_setting(results: Iterable[Result]) -> dict[Run, list[Result]]:

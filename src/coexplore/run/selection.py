@@ -1,6 +1,6 @@
 """Which of many results are meant: `rule=boltzmann,units=64`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from coexplore import rules
 from coexplore.run.names import dashed, flat, settings_of
@@ -8,11 +8,12 @@ from coexplore.run.result import Result
 from coexplore.run.run import Run
 from coexplore.settings import FieldError, refusal
 
-OF_A_RESULT = ("seed", "engine", "digest")  # what those of one setting differ in
+OF_A_RESULT = ("seed", "engine", "trained_for", "digest")  # what those of one setting differ in
 
 
 def select(results: Sequence[Result], text: str) -> list[Result]:
-    """The results that fit: keys are settings, engine or digest; a key that is named twice means either value."""
+    """The results that fit: keys are settings, engine, trained-for or digest; a key that is named twice means either
+    value."""
     wanted: dict[str, set[str]] = {}
     for term in filter(None, text.split(",")):
         name, equals, value = term.partition("=")
@@ -53,5 +54,10 @@ def _fits(setting: Run, values: dict[str, str], wanted: dict[str, set[str]]) -> 
 
 
 def _is(result: Result, wanted: dict[str, set[str]]) -> bool:
-    own = {"seed": str(result.seed), "engine": result.engine, "digest": result.digest}
-    return all(own[name] in either for name, either in wanted.items())
+    own: dict[str, Callable[[], str]] = {
+        "seed": lambda: str(result.seed),
+        "engine": lambda: result.engine,
+        "trained_for": lambda: result.trained_for,
+        "digest": lambda: result.digest,
+    }
+    return all(own[name]() in either for name, either in wanted.items())

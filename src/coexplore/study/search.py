@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from coexplore.results.choosing import ranked
-from coexplore.run import Result, Run
+from coexplore.run import CHOOSING, JUDGING, Result, Run
 from coexplore.study.studies import Study
 
 Step = Callable[[Run], Iterable[Run]]  # from the best setting so far to others worth a try
@@ -27,11 +27,11 @@ class Seeds(NamedTuple):
 
 
 class Untrained(LookupError):
-    """A stage of a search needs these runs first."""
+    """A stage of a search needs these runs first, to choose by or to judge by."""
 
-    def __init__(self, runs: list[Run]) -> None:
+    def __init__(self, runs: list[Run], trained_for: str) -> None:
         super().__init__(f"{len(runs)} runs are not trained")
-        self.runs = runs
+        self.runs, self.trained_for = runs, trained_for
 
 
 class Trials:
@@ -54,13 +54,15 @@ class Trials:
         mine = self.found.get(setting, {})
         return [mine[seed] for seed in seeds if seed in mine]
 
-    def need(self, settings: Sequence[Run], seeds: Sequence[int]) -> dict[Run, list[Result]]:
+    def need(
+        self, settings: Sequence[Run], seeds: Sequence[int], trained_for: str = CHOOSING
+    ) -> dict[Run, list[Result]]:
         """The results of each setting that lost none; Untrained if some are still to be trained."""
         found = {setting: self.results(setting, seeds) for setting in settings}
         short = [setting for setting, mine in found.items() if len(mine) < len(seeds)]
         absent = [run for setting in short for run in self._absent(setting, seeds)]
         if len(absent) > (FEW if self.finished else 0.0) * len(settings) * len(seeds):
-            raise Untrained(absent)
+            raise Untrained(absent, trained_for)
         return {setting: mine for setting, mine in found.items() if len(mine) == len(seeds)}
 
     def _absent(self, setting: Run, seeds: Iterable[int]) -> list[Run]:
@@ -132,15 +134,18 @@ def _given(chosen: Mapping[str, Run], judge: Sequence[int], trials: Trials) -> O
 
 
 def _judged(chosen: dict[str, Run], seeds: Sequence[int], trials: Trials) -> dict[str, list[Result]]:
-    trials.need(list(dict.fromkeys(chosen.values())), seeds)
+    trials.need(list(dict.fromkeys(chosen.values())), seeds, JUDGING)
     judged = {by: trials.results(run, seeds) for by, run in chosen.items()}
     if not all(judged.values()):
         raise LookupError("what was chosen could not be trained on the judging seeds")
     return judged
 
 
-def conduct(searches: Sequence[Search], trials: Trials, train: Callable[[list[Run]], Study | None]) -> bool:
-    """Train, stage by stage, what all of the searches need together; False if `train` was interrupted (gave None)."""
+def conduct(searches: Sequence[Search], trials: Trials, train: Callable[[dict[Run, str]], Study | None]) -> bool:
+    """Train, stage by stage, what all of the searches need together; False if `train` was interrupted (gave None).
+
+    `train` is given the runs, with what each of them is trained for.
+    """
     while runs := _wanted(searches, trials):
         done = train(runs)
         if done is None:
@@ -149,13 +154,15 @@ def conduct(searches: Sequence[Search], trials: Trials, train: Callable[[list[Ru
     return True
 
 
-def _wanted(searches: Iterable[Search], trials: Trials) -> list[Run]:
-    wanted: dict[Run, None] = {}
+def _wanted(searches: Iterable[Search], trials: Trials) -> dict[Run, str]:
+    """The runs of the next stage. A run that one search chooses by is trained for choosing, whatever others do."""
+    wanted: dict[Run, str] = {}
     for search in searches:
         try:
             outcome(search, trials)
         except Untrained as stage:
-            wanted |= dict.fromkeys(stage.runs)
+            new = stage.runs if stage.trained_for == CHOOSING else [run for run in stage.runs if run not in wanted]
+            wanted |= dict.fromkeys(new, stage.trained_for)
         except LookupError:  # nothing of it lasted, which `train` has told
             continue
-    return list(wanted)
+    return wanted

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -112,7 +112,9 @@ def study(
     snapshots: int | None = None,
     cluster: str | None = None,
     callback: Callback | None = None,
+    trained_for: Mapping[Run, str] | None = None,
 ) -> Study:
+    """Train the runs as `train` does; `trained_for` says of runs of a search what they are trained for."""
     runs, began, folder = listed(runs), time.perf_counter(), None if store is None else Store(store)
     checked_callback(callback, cluster)
     faults = faulty(runs)
@@ -123,7 +125,9 @@ def study(
     caller = Caller(callback, MOMENTS if snapshots is None else snapshots) if callback else None
     looking = folder is not None or snapshots is not None
     with shown(runs, progress) as show, _kept(folder):
-        work = Work(engine, folder, show, at_once, snapshots, looking=looking, caller=caller)
+        work = Work(
+            engine, folder, show, at_once, snapshots, looking=looking, trained_for=trained_for or {}, caller=caller
+        )
         for some in portions(runs, PORTION):
             _train_left(work, folder, some, faults, lambda left: _train(train_these, work, left, folder, show))
         if work.stopped and progress:

@@ -64,13 +64,15 @@ def tune(
     `progress`, `threads`, `store`, `snapshots` and `cluster` are as in `train`.
     """
     search = searched(list(listed(settings)), checked_seeds(choose, judge, more, finalists), by)
-    return _tuned(search, lambda runs: study(runs, engine, progress, threads, store, snapshots, cluster))
+    return _tuned(
+        search, lambda runs: study(runs, engine, progress, threads, store, snapshots, cluster, trained_for=runs)
+    )
 
 
-def _tuned(search: Search, train: Callable[[list[Run]], Study]) -> Tuned:
+def _tuned(search: Search, train: Callable[[dict[Run, str]], Study]) -> Tuned:
     trials, failures = Trials(), list[Failure]()
 
-    def trained(runs: list[Run]) -> Study:
+    def trained(runs: dict[Run, str]) -> Study:
         done = train(runs)
         failures.extend(done.failures)
         return done

@@ -11,7 +11,7 @@ import functools
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from coexplore import __version__
 from coexplore.engines.base import Engine, Fault, State
@@ -68,6 +68,7 @@ class Work:
     checkpoint_seconds: float | None = None  # if other than usual
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     looking: bool = True  # whether any snapshots are taken
+    trained_for: Mapping[Run, str] = dataclasses.field(default_factory=dict)  # of runs of a search
     finished: dict[Run, Result] = dataclasses.field(default_factory=dict)
     failures: list[Failure] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
@@ -250,7 +251,8 @@ class Work:
     def _keep_all(self, group: Group[State], seconds: float) -> None:
         about = {"seconds": round(seconds, 3), "finished": _now(), "coexplore": __version__}
         for result in group.results():
-            whole = result.replaced(provenance={**result.provenance, **about, **origin(result.run)})
+            why = {"trained_for": self.trained_for[result.run]} if result.run in self.trained_for else {}
+            whole = result.replaced(provenance={**result.provenance, **about, **why, **origin(result.run)})
             self._guard(group.engine, [result.run], functools.partial(self._keep, whole))
         self.show.end_runs(len(group.here))
 

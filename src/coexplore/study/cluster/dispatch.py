@@ -108,8 +108,9 @@ class Dispatch:
             i: self.store and self.store.checkpoint_bytes(run, sent.place.engine) for i, run in enumerate(sent.runs)
         }
         known = {i: data for i, data in saved.items() if data}
-        looks, looking = self.work.looks, self.work.looking
-        order = Order(sent.number, sent.place.engine, sent.place.gpu, known, looks, looking, CHECKPOINT_SECONDS)
+        work, (engine, gpu, _) = self.work, sent.place
+        why = {i: work.trained_for[run] for i, run in enumerate(sent.runs) if run in work.trained_for}
+        order = Order(sent.number, engine, gpu, known, work.looks, work.looking, why, CHECKPOINT_SECONDS)
         self.out[self.task.options(**sent.place.options()).remote(sent.runs, order, self.desk)] = sent
         self.count += 1
 

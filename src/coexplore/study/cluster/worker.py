@@ -44,6 +44,7 @@ class Order(NamedTuple):
     checkpoints: dict[int, bytes]
     looks: int | None
     looking: bool
+    trained_for: dict[int, str]
     checkpoint_seconds: float
 
 
@@ -187,7 +188,8 @@ def train_group(runs: list[Run], order: Order, desk: Handle) -> Delivery:
     stop = threading.Event()
     messenger = Messenger(desk, order.number, runs, stop.set)
     parcel = Parcel(saved, messenger.keep)
-    work = Work(order.engine, parcel, messenger, 1, order.looks, order.checkpoint_seconds, stop, order.looking)
+    why = {runs[i]: word for i, word in order.trained_for.items()}
+    work = Work(order.engine, parcel, messenger, 1, order.looks, order.checkpoint_seconds, stop, order.looking, why)
     engine = engines.find(order.engine)
     engine.prepare()
     work.train_group(engine, runs)
