@@ -2,6 +2,8 @@
 
 import contextlib
 import copy
+import csv
+import io
 import json
 import sys
 
@@ -30,9 +32,12 @@ from coexplore.report.settings import Settings
 from coexplore.results.frames import run_table
 from coexplore.results.listing import Results, lines
 from coexplore.results.sorting import ordered
+from coexplore.results.tables import as_it_is, latex, markdown
+from coexplore.run import labels
 from coexplore.run.evaluation import Evaluation
 from coexplore.run.result import Held, Scores
 from coexplore.settings import FieldError
+from coexplore.stats.estimates import summary
 from coexplore.store import Store, folder, pack, read
 from coexplore.study.progress import shown
 
@@ -141,6 +146,70 @@ def test_exports_hold_the_frame(store, tmp_path, here):
             columns = ["digest", "reward", "seed", *([] if words else ["coupling", "units", "frozen"])]
             pd.testing.assert_frame_equal(table[columns], wanted[columns], check_dtype=ending == "parquet", rtol=1e-12)
     assert {type(run["steps"]) for run in json.loads((tmp_path / "x.json").read_text()) if "steps" in run} <= {int}
+
+
+def test_the_table_of_settings_is_printed_for_a_paper(store, here):
+    words = ("runs", "--store", store, "--sort", "last", "--format")
+    results = load(store)
+    settings = {label: [r for r in results if r.setting == s] for s, label in named_settings(results)}
+    rows = list(csv.DictReader(io.StringIO(here(*words, "csv").stdout)))
+    assert [row["seeds"] for row in rows].count("2") == 2
+    for row in rows:
+        values = [result.last for result in settings.pop(row["setting"])]
+        known = summary(values, (0, 1))
+        assert [float(row[f"last_{name}"]) for name in ("mean", "low", "high")] == [known[i] for i in (0, 2, 3)]
+        assert row["last_sd"] == ("" if len(values) == 1 else repr(known.sd))
+        assert row["last_n"] == row["seeds"] == str(len(values))
+    assert not settings
+    table = here(*words, "markdown").stdout.splitlines()
+    assert table[2:4] == ["| setting | seeds | first quarter | last quarter |", "| --- | --- | --- | --- |"]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in table[4:]] == [row["setting"] for row in rows]
+    page = here(*words, "latex").stdout.splitlines()
+    assert page[0].startswith("% reward: mean")
+    assert page[1] == r"\begin{tabular}{lrrr}"
+    assert [line.split(" & ")[0] for line in page[5:-2]] == [row["setting"] for row in rows]
+    assert page[5].count(r"$\pm$") == 2 or rows[0]["seeds"] == "1"
+    assert page[-2:] == [r"\bottomrule", r"\end{tabular}"]
+    assert here(*words, "table").stdout == here(*words[:-1]).stdout
+
+
+def named_settings(results):
+    settings = list(dict.fromkeys(result.setting for result in results))
+    return zip(settings, labels(settings), strict=True)
+
+
+def test_latex_is_escaped_and_a_minus_is_a_minus():
+    row = latex(["a_b", "50 %"], [["units=64-64 rate=1e-05 {x} \\ ~^<>|#$&", "-0.5 ± 0.1  [-0.6, −0.4]"]]).splitlines()
+    assert row[2] == r"a\_b & 50 \% \\"
+    name, number = row[4].removesuffix(r" \\").split(" & ")
+    assert name == (
+        r"units=64-64 rate=1e-05 \{x\} \textbackslash{} \textasciitilde{}\textasciicircum{}"
+        r"\textless{}\textgreater{}\textbar{}\#\$\&"
+    )
+    assert number == r"$-$0.5 $\pm$ 0.1  [$-$0.6, $-$0.4]"
+
+
+def test_markdown_reads_no_markup_in_the_name_of_a_setting():
+    name = as_it_is(r"mode=<b>*x*_y_`z`\ a|b&lt;")
+    assert markdown(["setting"], [[name]]).splitlines()[2] == (r"| mode=\<b\>\*x\*\_y\_\`z\`\\ a&#124;b\&lt; |")
+    assert as_it_is("boltzmann units=8-8 rate=1e-5") == "boltzmann units=8-8 rate=1e-5"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ["--format", "latx"],
+            "format: 'latx' is not allowed (did you mean 'latex'?); give table | markdown | latex | csv",
+        ),
+        (["--format", "csv", "--export", "x.csv"], "format: 'csv' is not allowed; give either --format"),
+        (["prune", "--format", "csv"], "format: 'csv' is not allowed; give it without prune"),
+    ],
+)
+def test_a_format_that_does_not_fit_is_refused(words, line, store, here):
+    done = here("runs", *words, "--store", store)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"coexplore: {line}")
 
 
 def test_without_pandas_text_is_written_and_the_rest_says_what_to_install(store, tmp_path, here, monkeypatch):

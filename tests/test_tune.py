@@ -1,5 +1,7 @@
 """Choosing on some seeds and judging on others: in made-up worlds where the best setting is known, and for real."""
 
+import csv
+import io
 import itertools
 import json
 
@@ -8,7 +10,7 @@ import pytest
 
 from coexplore import Boltzmann, Critic, Failure, Multiplexer, Result, Run, grid, load, train, tune
 from coexplore.results.choosing import ranked
-from coexplore.run import bins, change
+from coexplore.run import bins, change, command
 from coexplore.settings import FieldError
 from coexplore.study import Study
 from coexplore.study.search import Search, Seeds, Trials, Untrained, conduct, outcome
@@ -248,11 +250,19 @@ def test_the_command_tunes_each_rule_along_what_it_has_and_tells_the_candidates_
 
 def _is_listed_with_seeds_that_chose_and_that_judged_apart(here, store):
     """All six settings chose on two seeds, two of each rule on a third one; one of each rule is judged on three."""
-    listed = here("runs", "--store", store, "--select", "trained-for=judging").stdout
-    assert listed.count("judging") == 2
-    assert "6 runs" in listed
-    every = here("runs", "--store", store).stdout
-    assert (every.count("choosing"), every.count("judging")) == (6, 2)
+    rows = list(csv.DictReader(io.StringIO(here("runs", "--store", store, "--format", "csv").stdout)))
+    assert sorted((row["trained_for"], row["seeds"]) for row in rows) == [
+        *[("choosing", "2")] * 2,
+        *[("choosing", "3")] * 4,
+        *[("judging", "3")] * 2,
+    ]
+    judged = [r for r in load(store) if r.trained_for == "judging"]
+    for row in rows:
+        same = [r.last for r in judged if command(r.run.setting).split()[2] == row["setting"].split()[0]]
+        mean = float(row["last_mean"])
+        assert (mean == pytest.approx(np.mean(same))) == (row["trained_for"] == "judging")
+    assert "8 runs" not in here("runs", "--store", store, "--select", "trained-for=judging").stdout
+    assert here("runs", "--store", store, "--select", "trained-for=judging").stdout.count("judging") == 2
     assert here("runs", "--store", store, "--select", "trained-for=none").returncode == 2
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from coexplore.cli.paging import page
 from coexplore.cli.parser import Parser, file
 from coexplore.cli.results import chosen_results
-from coexplore.cli.tables import console, result_table
+from coexplore.cli.tables import FORMATS, console, result_table, result_text
 from coexplore.results import frames
 from coexplore.results.listing import tally
 from coexplore.results.sorting import FROM_THE_TOP, ordered
@@ -33,7 +33,11 @@ def runs_command(words: list[str]) -> int:
         raise refusal("figure", options["figure"], "a figure after `runs pack` only; --select narrows the others")
     if options["curves"] and options["export"] is None:
         raise refusal("curves", "", "it with --export FILE")
-    for name in ("sort", "export"):
+    if options["format"] not in (None, *FORMATS):
+        raise refusal("format", options["format"], " | ".join(FORMATS), FORMATS)
+    if options["format"] is not None and options["export"] is not None:
+        raise refusal("format", options["format"], "either --format, with a row for each setting, or --export")
+    for name in ("sort", "export", "format"):
         if options[name] is not None and action != "list":
             raise refusal(name, options[name], f"it without {action}")
     return {"list": _list, "pack": _pack, "prune": _prune}[action](options)
@@ -46,6 +50,8 @@ def runs_parser() -> Parser:
     parser.reading()
     about = "by a flag, as units, or by what came out, as last; scores from the best [rule, task, then settings]"
     parser.add_argument("--sort", metavar="COLUMN", offer=sorted(FROM_THE_TOP), help=about)
+    about = f"print the table as {' | '.join(FORMATS)}; csv has a column for each number [table]"
+    parser.add_argument("--format", metavar="NAME", offer=FORMATS, help=about)
     about = f"write a table instead, a row for each run: a name that ends in {', '.join(frames.ENDINGS)} [list]"
     parser.add_argument("--export", metavar="FILE", help=about)
     parser.add_argument("--curves", action="store_true", help="of the table: a row for each point of their curves")
@@ -81,6 +87,9 @@ def _list(options: dict[str, Any]) -> int:
     if path:
         write(path, frames.file(chosen, path.suffix, options["curves"]))
         print(f"{len(chosen)} runs: {path}")
+        return 0
+    if options["format"] not in (None, "table"):
+        print(result_text(chosen, options["format"]), end="")
         return 0
     others = "\n".join([tally(chosen), *Store(options["store"]).others()])
     with page(console()) as shown:

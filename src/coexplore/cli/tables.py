@@ -2,20 +2,25 @@
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from coexplore.results.listing import lines
+from coexplore.results.listing import lines, score_values
+from coexplore.results.tables import Cell, as_it_is, comma_separated, latex, markdown
 from coexplore.run import Result, by_purpose, command, labels
 from coexplore.run.evaluation import Evaluation
 from coexplore.run.result import NONE
+from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import summary
 from coexplore.study import Tuned
 from coexplore.tasks.base import AnyTask
 
 MOST_ROWS = 100
+CELLS = "mean ± sd over seeds [95 % interval of the mean]"
+FORMATS = ("table", "markdown", "latex", "csv")
 
 
 def console() -> Console:
@@ -25,8 +30,8 @@ def console() -> Console:
 
 def result_table(results: list[Result], what: str = "reward", most: int = MOST_ROWS) -> Table:
     """A line for each setting."""
-    headings, rows, more = lines(results, most, lambda values, bounds: str(summary(values, bounds)))
-    table = Table(title=f"{what}: mean ± sd over seeds [95 % interval of the mean]")
+    headings, rows, more = lines(results, most, _summed_up)
+    table = Table(title=f"{what}: {CELLS}")
     for heading in headings:
         table.add_column(heading, justify="right" if heading == "seeds" else "left")
     for row in rows:
@@ -34,6 +39,38 @@ def result_table(results: list[Result], what: str = "reward", most: int = MOST_R
     if more:
         table.caption = f"… and {more} settings more: `runs --export FILE` has them all, --select narrows"
     return table
+
+
+def result_text(results: list[Result], form: str) -> str:
+    """The same table with all settings, in one of the FORMATS that is a text."""
+    if form == "csv":
+        rows = number_rows(results)
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        return comma_separated(columns, [[row.get(name) for name in columns] for row in rows])
+    headings, cells, _ = lines(results, None, _summed_up)
+    title = f"reward: {CELLS}"
+    if form == "latex":
+        return f"% {title}; needs the package booktabs\n{latex(headings, cells)}\n"
+    named = [[as_it_is(label), *rest] for label, *rest in cells]
+    return f"{title}\n\n{markdown(headings, named)}\n"
+
+
+def number_rows(results: list[Result]) -> list[dict[str, Cell]]:
+    """The same table with each number by itself, named as the columns of a frame are: `last_mean`, `last_sd` …"""
+    groups = by_purpose(results)
+    named = labels([setting for setting, _ in groups])
+    rows = []
+    for label, ((_, purpose), same) in zip(named, groups.items(), strict=True):
+        row: dict[str, Cell] = {"setting": label, "trained_for": purpose, "seeds": len(same)}
+        for score, (values, bounds) in score_values(same).items():
+            found = {**summary(values, bounds)._asdict(), "n": len(values)}
+            row |= {f"{score}_{name}": null(number) for name, number in found.items()}
+        rows.append(row)
+    return rows
+
+
+def _summed_up(values: Sequence[float], bounds: Bounds | None) -> str:
+    return str(summary(values, bounds))
 
 
 def candidate_table(tuned: Tuned) -> Table:

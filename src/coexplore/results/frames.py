@@ -4,7 +4,6 @@ A setting's column, such as `coupling`, holds one value or nothing. Where it mov
 say from where to where; where layers differ, `units_1`, `units_2` … have the value of each.
 """
 
-import csv
 import io
 import json
 import math
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from coexplore.results.listing import gathered
+from coexplore.results.tables import Cell, comma_separated
 from coexplore.run import Result, Run, flat, labels
 from coexplore.run.names import EDITIONS, settings_in
 from coexplore.settings import FieldError, Linear
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 else:  # an extra, imported by whoever asks for one
     DataFrame = object
 
-Cell = bool | int | float | str | None
 Table = dict[str, list[Any]]
 NEEDED = "{}: not installed here; pip install 'coexplore[pandas]'"
 ENDINGS = (".csv", ".json", ".parquet")
@@ -64,9 +63,7 @@ def file(results: Sequence[Result], ending: str, curves: bool = False) -> bytes:
     rows = zip(*([_finite(value) for value in column] for column in table.values()), strict=True)
     if ending == ".json":
         return json.dumps([dict(zip(table, row, strict=True)) for row in rows], allow_nan=False).encode() + b"\n"
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([table, *rows])
-    return text.getvalue().encode()
+    return comma_separated(list(table), list(rows)).encode()
 
 
 def _parquet(made: DataFrame) -> bytes:

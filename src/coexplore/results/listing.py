@@ -94,15 +94,13 @@ def lines(
     setting and seeds that judged it are two rows."""
     groups = by_purpose(results)
     shown = dict(itertools.islice(groups.items(), most))
-    known = {group: {name: _known(same, name) for name in SCORES} for group, same in shown.items()}
-    scores = [name for name in SCORES if any(values[name] for values in known.values())]
+    found = {group: score_values(same) for group, same in shown.items()}
+    scores = [name for name in SCORES if any(name in values for values in found.values())]
     searched = {purpose for _, purpose in groups} - {NONE}
     rows = []
-    for label, (group, values) in zip(labels([setting for setting, _ in shown]), known.items(), strict=True):
-        setting, purpose = group
-        bounds = {name: SHARE if name == "accuracy" else setting.task.reward_range for name in scores}
-        cells = [cell(values[name], bounds[name]) if values[name] else "" for name in scores]
-        rows.append([label, *([purpose] if searched else []), str(len(shown[group])), *cells])
+    for label, (group, values) in zip(labels([setting for setting, _ in shown]), found.items(), strict=True):
+        cells = [cell(*values[name]) if name in values else "" for name in scores]
+        rows.append([label, *([group[1]] if searched else []), str(len(shown[group])), *cells])
     headings = ["setting", *(["trained for"] if searched else []), "seeds", *map(SCORES.__getitem__, scores)]
     return Lines(headings, rows, len(groups) - len(shown))
 
@@ -116,8 +114,11 @@ def group_labels(groups: Iterable[Purpose], rule_name: Callable[[str], str] = st
     return [f"{label} trained-for={purpose}" for label, (_, purpose) in zip(named, groups, strict=True)]
 
 
-def _known(same: list[Result], name: str) -> list[float]:
-    return [value for result in same if (value := getattr(result, name)) is not None]
+def score_values(same: Sequence[Result]) -> dict[str, tuple[list[float], Bounds | None]]:
+    """The values of each score that the runs of a setting have, and its bounds."""
+    known = {name: [value for result in same if (value := getattr(result, name)) is not None] for name in SCORES}
+    bounds = {name: SHARE if name == "accuracy" else same[0].setting.task.reward_range for name in SCORES}
+    return {name: (values, bounds[name]) for name, values in known.items() if values}
 
 
 def tally(results: Sequence[Result]) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from coexplore.results.frames import OUTCOMES, Cell, parts
+from coexplore.results.frames import OUTCOMES, parts
+from coexplore.results.tables import Cell
 from coexplore.run import Result, by_purpose, dashed
 from coexplore.run.result import Purpose
 from coexplore.settings import refusal
