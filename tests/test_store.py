@@ -1,13 +1,16 @@
 """Results on disk: read back as they were written, never read when damaged, packed without changing any mean."""
 
+import errno
 import json
 import multiprocessing
+import os
 import shutil
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from safetensors.numpy import save as to_bytes
 
 from coexplore import (
     Boltzmann,
@@ -15,6 +18,7 @@ from coexplore import (
     Multiplexer,
     Recurrent,
     Reinforce,
+    Result,
     Rule,
     Run,
     choice,
@@ -25,9 +29,10 @@ from coexplore import (
     train,
 )
 from coexplore.run import select
-from coexplore.store import Checkpoint, Store, pack, read
+from coexplore.settings import FieldError
+from coexplore.store import Checkpoint, Store, Unwritable, pack, read
 from coexplore.store.encoding import key
-from coexplore.store.sealed import StoreError, seal, unseal
+from coexplore.store.sealed import StoreError, seal, sealed, unseal
 from coexplore.study import study
 
 TASK = Multiplexer(bits=1)
@@ -66,6 +71,76 @@ def test_a_result_comes_back_as_it_was_saved(results, tmp_path):
         assert np.array_equal(again.act(states, 0), result.act(states, 0))
     assert {result.run for result in load(tmp_path)} == set(RUNS)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_one_result_is_saved_under_any_name_and_loaded(results, tmp_path):
+    place = tmp_path / "networks" / "my net.safetensors"
+    store = Store(tmp_path / "store")
+    pack([store.save(results[0])], tmp_path / "pack.safetensors")
+    for result in (results[0], store.find(RUNS[0])[0], *load(tmp_path / "pack.safetensors")):
+        result.save(place)  # over the one before
+        (again,) = load(place)
+        assert equal(again, result)
+        assert (again.engine, again.scores, again.frozen) == (result.engine, result.scores, result.frozen)
+        assert {**again.provenance, "sha256": None} == {**result.provenance, "sha256": None}
+        again.save(str(place))
+        assert load(place)[0].provenance == again.provenance
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
+    results[1].save(tmp_path / "store" / "b.safetensors")  # beside the files of a store it is read with them
+    assert {result.run for result in load(tmp_path / "store")} == set(RUNS)
+    assert store.path(RUNS[0], "xla").read_bytes() == place.read_bytes()  # but for its name it is a store's file
+
+
+def test_what_cannot_be_saved_is_refused_in_one_line(results, tmp_path):
+    for name in ("net.npz", "net", ".safetensors"):
+        with pytest.raises(FieldError, match=r"^path: .* is not allowed; give a name that ends in \.safetensors$"):
+            results[0].save(tmp_path / name)
+    bare = Result(RUNS[0], "xla", results[0].curve, None)
+    with pytest.raises(FieldError, match=r"^params: None is not allowed; give a result with parameters"):
+        bare.save(tmp_path / "net.safetensors")
+    (tmp_path / "x").touch()
+    with pytest.raises(OSError, match=r"^.*x.net\.safetensors: cannot be written"):
+        results[0].save(tmp_path / "x" / "net.safetensors")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_file_that_is_no_saved_result_is_refused_in_one_line(results, tmp_path):
+    results[0].save(tmp_path / "net.safetensors")
+    data = (tmp_path / "net.safetensors").read_bytes()
+    about, tensors, _ = unseal(tmp_path / "net.safetensors")
+    newer = {**about, "run": {**about["run"], "sparsity": 0.5}}  # a setting of a later version
+    flipped = bytearray(data)
+    flipped[-1] ^= 1
+    path = tmp_path / "other.safetensors"
+    for content, line in {
+        b"": "not a safetensors file, or only a part of one",
+        b"a network, but as text": "not a safetensors file, or only a part of one",
+        data[: len(data) // 2]: "not a safetensors file, or only a part of one",
+        bytes(flipped): "damaged, its contents do not match its hash",
+        to_bytes({"W": np.zeros((2, 2), np.float32)}): "holds no runs",
+        sealed(newer, tensors, {})[1]: "field: 'sparsity' is not allowed; give fields of Run: rule, task, ",
+        sealed(about, {**tensors, "curve": tensors["curve"][1:]}, {})[1]: "not a readable result (a curve of ",
+    }.items():
+        path.write_bytes(content)
+        with pytest.raises(StoreError) as raised:
+            load(path)
+        assert str(raised.value).startswith(f"{path}: {line}")
+        assert "\n" not in str(raised.value)
+
+
+def test_a_file_stays_as_it_was_where_a_result_cannot_be_saved_over_it(results, tmp_path, monkeypatch):
+    path = tmp_path / "net.safetensors"
+    results[0].save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "replace", _full)
+    with pytest.raises(Unwritable, match=r"^.*net\.safetensors: cannot be written \(No space left on device\)$"):
+        results[1].save(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def _full(*paths):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_an_engine_asked_for_by_name_gets_its_own_results_only(results, tmp_path):

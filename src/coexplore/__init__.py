@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from coexplore.rules import UnbiasedWeightMax as UnbiasedWeightMax
     from coexplore.rules import WeightMax as WeightMax
     from coexplore.run import Failure as Failure
-    from coexplore.run import Result as Result
     from coexplore.run import Run as Run
     from coexplore.run import grid as grid
     from coexplore.settings import Linear as Linear
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from coexplore.settings import count as count
     from coexplore.settings import number as number
     from coexplore.settings import switch as switch
+    from coexplore.store import Result as Result
     from coexplore.store import load as load
     from coexplore.study import STOP as STOP
     from coexplore.study import Moment as Moment
@@ -70,7 +70,7 @@ _HOMES = {
     "Multiplexer": "tasks.multiplexer",
     "Recurrent": "rules",
     "Reinforce": "rules",
-    "Result": "run",
+    "Result": "store",
     "Results": "results.listing",
     "Rule": "rules",
     "Run": "run",

@@ -3,7 +3,9 @@
 import contextlib
 import functools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Array, Key
@@ -19,7 +21,7 @@ from coexplore.run.frozen import within_reach
 from coexplore.run.policy import Policy
 from coexplore.run.repeat import command
 from coexplore.run.run import Run
-from coexplore.settings import FieldError, Json, at_the_end, refusal
+from coexplore.settings import FieldError, Json, at_the_end, checked_path, refusal
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
 
@@ -53,6 +55,7 @@ class Result:
 
     engine: str
     contents: Contents
+    writer: ClassVar[Callable[["Result", Path], None]]  # the store's, which knows the format of files
 
     @classmethod
     def stored(
@@ -235,16 +238,27 @@ class Result:
         environment, if `episodes` does not say how many. Actions are as `act` has them."""
         return evaluated(self.run, self._policy, task, How(episodes, seed, deterministic, held_out))
 
-    @functools.cached_property
-    def _policy(self) -> Policy:
+    def save(self, path: str | Path) -> None:
+        """Write the result to a file of its own, whose name ends in `.safetensors`; `load` reads it.
+
+        The file is there whole or not at all; one of that name is replaced."""
+        self._trained_params()
+        self.writer(checked_path("path", path))
+
+    def _trained_params(self) -> Params:
         if self.params is None and self.run.task.missing:
             raise FieldError(self.run.task.missing)
         if self.params is None:
             raise refusal("params", None, "a result with parameters; this pack kept those of another seed")
+        return self.params
+
+    @functools.cached_property
+    def _policy(self) -> Policy:
+        params = self._trained_params()
         parts: list[Rule | AnyTask] = [*self.run.rules, self.run.task]
         for line in dict.fromkeys(filter(None, map(difference, parts))):
             warnings.warn(f"{line}, which acts now", stacklevel=4)
-        return Policy(self.run, self.params)
+        return Policy(self.run, params)
 
 
 def by_purpose(results: Iterable[Result]) -> dict[Purpose, list[Result]]:

@@ -1,6 +1,7 @@
 """Where results are kept: a folder that several processes may share, small packs, and the reading of both."""
 
 from coexplore.files import Unwritable, write
+from coexplore.run.result import Result
 from coexplore.store.checkpoints import Checkpoint
 from coexplore.store.door import LARGEST
 from coexplore.store.encoding import received
@@ -19,6 +20,7 @@ __all__ = [
     "LeftOut",
     "Parcel",
     "Planned",
+    "Result",
     "Store",
     "StoreError",
     "UnderWay",

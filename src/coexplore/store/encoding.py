@@ -13,7 +13,7 @@ from coexplore import engines, rules
 from coexplore.run.contents import Held, score
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
-from coexplore.settings import Json
+from coexplore.settings import Json, refusal
 from coexplore.store.door import (
     CURVE,
     PARAMS,
@@ -26,7 +26,7 @@ from coexplore.store.door import (
     shapes,
     sizes_of,
 )
-from coexplore.store.sealed import SUFFIX, Kinds, kinds_of, readable, unseal, unsealed
+from coexplore.store.sealed import SUFFIX, Kinds, kinds_of, readable, seal, unseal, unsealed
 from coexplore.store.texts import StoreError
 from coexplore.tasks import registry
 
@@ -59,6 +59,17 @@ def checked_tensors(result: Result) -> Tensors:
         check_kinds(result.run, kinds_of(tensors))
         check_values(result.run, tensors)
     return tensors
+
+
+def write_result(result: Result, path: Path) -> None:
+    """A file of one result, under any name: what `Result.save` writes."""
+    if path.suffix != SUFFIX:
+        raise refusal("path", str(path), f"a name that ends in {SUFFIX}")
+    provenance = {name: value for name, value in result.provenance.items() if name != "sha256"}  # it is made anew
+    seal(path, about(result.run, result.engine), checked_tensors(result), provenance)
+
+
+Result.writer = write_result
 
 
 def read_result(path: Path, run: Run | None = None) -> Result:
