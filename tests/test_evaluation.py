@@ -161,7 +161,9 @@ def test_the_mean_reward_is_that_of_every_state_and_its_interval_has_it():
     assert seen.mean == pytest.approx(exact, abs=4 / 4000**0.5)
     assert seen.low < exact < seen.high
     assert seen.high - seen.low < 4 * seen.sd / 4000**0.5 + 0.01
-    assert repr(seen) == f"{seen.mean:.3f} [{seen.low:.3f}, {seen.high:.3f}] over 4000 episodes"
+    numbers = f"reward {seen.mean:.3f} [{seen.low:.3f}, {seen.high:.3f}]"
+    assert repr(seen) == f"{numbers} over 4000 episodes, actions drawn"
+    assert repr(found.evaluate(episodes=1, deterministic=True)).endswith("over 1 episode, most probable actions")
 
 
 def test_more_episodes_begin_with_the_same_and_another_seed_has_others():

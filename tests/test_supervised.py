@@ -1,5 +1,6 @@
 """Classification: the data, learning, accuracy on held-out inputs, the command."""
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore import Boolean, Critic, Digits, Reinforce, Run, load, train
+from coexplore import Boolean, Critic, Dataset, Digits, Reinforce, Result, Run, load, train
 from coexplore.cli import _main
 from coexplore.rules import BUILT_IN, Boltzmann, MapProp, StraightThrough
 from coexplore.settings import FieldError
@@ -99,6 +100,45 @@ def test_there_is_no_accuracy_where_nothing_is_held_out():
         assert train(run, progress=False)[0].accuracy is None
 
 
+def sign(task):
+    """A network that names label 1 where its input is positive, else label 0; 5 inputs and a sixth to train on."""
+    run = Run(rule=Reinforce(), task=task, hidden=1, critic=None, episodes=16)
+    params = run.init()
+    weights = ((40.0, 0.0), (40.0, -20.0))  # of the hidden unit, which draws with σ(±40), and of the output
+    layers = [
+        dataclasses.replace(layer, W=jnp.full_like(layer.W, W), b=jnp.full_like(layer.b, b))
+        for layer, (W, b) in zip(params.layers, weights, strict=True)
+    ]
+    return Result(run, "xla", np.zeros(1, np.float32), dataclasses.replace(params, layers=tuple(layers)))
+
+
+INPUTS = np.array([[-1], [1], [-1], [1], [1], [1]])
+
+
+@pytest.mark.parametrize("labels", [["ant", "ant", "bee", "bee", "bee", "ant"], [3, 3, 7, 7, 7, 3]])
+def test_the_confusion_matrix_counts_held_out_inputs_by_their_label_and_by_the_one_named(labels):
+    result = sign(Dataset(INPUTS, labels, held_out=range(5)))
+    found = result.confusion()
+    assert found.counts.tolist() == [[1, 1], [1, 2]]  # ants at −1 and 1; bees at −1, 1 and 1
+    assert found.labels.tolist() == labels[1:3]
+    assert np.trace(found.counts) / found.counts.sum() == pytest.approx(result.accuracy) == pytest.approx(3 / 5)
+    seen = result.evaluate()
+    assert (1 + seen.mean) / 2 == pytest.approx(3 / 5)
+    assert (seen.held_out, seen.deterministic, len(seen.rewards)) == (True, False, 5)
+
+
+def test_what_has_no_confusion_matrix_is_refused_in_one_line():
+    run = Run(rule=Reinforce(), hidden=2, critic=None, episodes=16)
+    for task, line in {
+        None: "task: 'multiplexer' is not allowed; give one with labels: digits, boolean or a Dataset",
+        Boolean(held_out=0.0): "held_out: 0 is not allowed; give a task of which inputs are held out",
+    }.items():
+        one = run if task is None else dataclasses.replace(run, task=task)
+        with pytest.raises(FieldError) as raised:
+            Result(one, "xla", np.zeros(1, np.float32), one.init()).confusion()
+        assert str(raised.value) == line
+
+
 def test_map_propagation_under_straight_through_is_refused_for_a_graded_reward():
     mix = {"rule": (MapProp(), StraightThrough()), "hidden": (3, 2)}
     Run(**mix, task=Digits())
@@ -116,7 +156,7 @@ def test_the_command_trains_and_shows_the_accuracy():
     words = "train backprop --task digits --rewards loss --units 8 --episodes 1600 --seeds 2"
     done = subprocess.run([COMMAND, *words.split()], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "held-out accuracy" in done.stdout
+    assert "held-out accuracy, one draw" in done.stdout
     (row,) = (row for row in done.stdout.splitlines() if row.startswith("│ backprop"))
     assert row.count("[") == 3
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from coexplore.beyond import control, supervised
 from coexplore.results import marks, plots
+from coexplore.run.accuracy import HEADING
 
 
 def draw(comparison: Any, rows: Any, folder: Path) -> Path:
@@ -23,11 +24,11 @@ def labels(comparison: supervised.Comparison, rows: Sequence[supervised.Row]) ->
     best_first = sorted(rows, key=lambda row: -row.accuracy.mean)
     lines = plots.lines({row.rule: row.rule for row in best_first})
     marks.intervals(axes[0], accuracies, lines)
-    axes[0].set_xlabel("held-out accuracy in the end")
+    axes[0].set_xlabel(f"{HEADING}, in the end")
     for panel, (title, traces) in zip(axes[1:], curves.items(), strict=True):
         marks.traces(panel, traces, [line for line in lines if line.label in traces])
         panel.set_title(title, size=10)
-    axes[1].set_ylabel("held-out accuracy")
+    axes[1].set_ylabel(HEADING)
     page.suptitle(f"{comparison.title}: one hidden layer of 64 units", size=12)
     return page
 

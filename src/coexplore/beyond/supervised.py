@@ -13,6 +13,7 @@ from coexplore.results.choosing import ranked
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import OURS
 from coexplore.run import Result, Run, by_setting, grid
+from coexplore.run.accuracy import HEADING
 from coexplore.stats.estimates import SHARE, Summary, summary, window
 from coexplore.tasks.supervised import Boolean, Digits, Labelled
 
@@ -112,7 +113,7 @@ def table(comparison: Comparison, rows: Sequence[Row]) -> str:
         mine = sorted((row for row in rows if row.rewards == rewards), key=lambda row: -row.accuracy.mean)
         seeds = counted([len(row.results) for row in mine])
         text += [f"{words}; {seeds} seeds (α chosen on {TUNING} others), 95 % intervals:", ""]
-        headings = ["rule", "α", "reward, last quarter", "held-out accuracy"]
+        headings = ["rule", "α", "reward, last quarter", HEADING]
         cells = [[f"`{r.rule}`", f"{r.rate:g}", with_interval(r.reward), with_interval(r.accuracy)] for r in mine]
         text += [markdown(headings, cells), ""]
     return "\n".join(text)

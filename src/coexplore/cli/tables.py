@@ -90,7 +90,8 @@ def evaluation_table(found: dict[Result, Evaluation], task: AnyTask | None) -> T
     """A line for each setting; `task` is what they were evaluated on, if not their own."""
     groups = by_purpose(found)
     searched = {purpose for _, purpose in groups} - {NONE}
-    table = Table(title="reward: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
+    about = f"reward, {next(iter(found.values())).actions}"
+    table = Table(title=f"{about}: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
     for heading in ("setting", *(["trained for"] if searched else []), "seeds", "episodes", "reward"):
         table.add_column(heading, justify="right" if heading in ("seeds", "episodes") else "left")
     shown = list(groups)[:MOST_ROWS]

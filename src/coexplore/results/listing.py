@@ -8,13 +8,14 @@ from typing import NamedTuple, SupportsIndex, overload
 import numpy as np
 
 from coexplore.run import Failure, Result, by_purpose, failure_count, labels
+from coexplore.run.accuracy import HEADING
 from coexplore.run.result import NONE, Purpose
 from coexplore.settings import refusal
 from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import SHARE
 
 WHAT = "reward, mean ± sd over seeds"
-SCORES = {"first": "first quarter", "last": "last quarter", "accuracy": "held-out accuracy"}
+SCORES = {"first": "first quarter", "last": "last quarter", "accuracy": HEADING}
 MOST_ROWS = 20
 WIDEST = 80  # characters of a setting's name in a terminal
 

@@ -1,24 +1,43 @@
-"""How often the likeliest label is the right one, on the inputs that were held out.
+"""How often a network names the right label, on the inputs that were held out.
 
-The likeliest given what the hidden layers drew: a mean over several draws of the network, always from the same key.
+There are three such numbers, since the hidden layers draw:
+
+    one draw        the likeliest label given one draw of the hidden layers: `accuracy`, a mean over DRAWS draws from a
+                    fixed key
+    draws averaged  the likeliest label by its probability averaged over draws (policy.py): `confusion`, and `evaluate`
+                    and `act` if they are deterministic
+    label drawn     a label drawn as in training: `evaluate` and `act` if they are not
 """
 
-from typing import TypeGuard
+from collections.abc import Callable
+from typing import NamedTuple, TypeGuard
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
+from numpy.typing import NDArray
 
 from coexplore import network
 from coexplore.network import Actor, Params
 from coexplore.programs import in_our_config, jit
+from coexplore.run.contents import Tensor
+from coexplore.settings import FieldError, refusal
 from coexplore.tasks.arrays import on_device
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.supervised import Labelled
 from coexplore.units import drive
 
 DRAWS = 10
+HEADING = "held-out accuracy, one draw"  # of `accuracy` in tables and pictures
+
+
+class Confusion(NamedTuple):
+    """`counts` [L, L] of held-out inputs, a row for the right label and a column for the one that the network names;
+    `labels` [L] are what these are called."""
+
+    counts: NDArray[np.int64]
+    labels: Tensor
 
 
 @in_our_config
@@ -35,6 +54,20 @@ def accuracy(task: AnyTask, actor: Actor, params: Params) -> float | None:
 def accuracies(task: AnyTask, actor: Actor, params: Params) -> Float[Array, " G"] | None:
     """Of a group of networks, whose actors and parameters have a first axis, on the device where they are."""
     return _accuracies(actor, task.holding(on_device(task.load())), params) if _judges(task) else None
+
+
+def confusion(task: AnyTask, named: Callable[[Tensor], Tensor | np.int32]) -> Confusion:
+    """Of a network that names a label for each of some inputs [n, D]."""
+    if not isinstance(task, Labelled):
+        raise refusal("task", task.label, "one with labels: digits, boolean or a Dataset")
+    if task.missing:
+        raise FieldError(task.missing)
+    held_out = task.data.held_out
+    if not len(held_out):
+        raise refusal("held_out", 0, "a task of which inputs are held out")
+    counts = np.zeros((task.classes, task.classes), np.int64)
+    np.add.at(counts, (task.data.y[held_out], named(task.data.x[held_out])), 1)
+    return Confusion(counts, task.label_names)
 
 
 def _judges(task: AnyTask) -> TypeGuard[Labelled]:

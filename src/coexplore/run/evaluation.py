@@ -41,10 +41,14 @@ Rewards = NDArray[np.float64]
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evaluation:
     """`rewards` are those of each episode (in an environment its return), `mean` theirs, `low` and `high` the ends of
-    its 95 % interval: Gaffke's where rewards have bounds, else Student's. It is of this network, not of its setting."""
+    its 95 % interval: Gaffke's where rewards have bounds, else Student's. It is of this network, not of its setting.
+    Actions were drawn or, if it is `deterministic`, the most probable ones; `held_out` says whether the episodes were
+    the inputs that were held out, each once."""
 
     rewards: Rewards
     bounds: Bounds | None = None
+    deterministic: bool = False
+    held_out: bool = False
 
     @functools.cached_property
     def summary(self) -> Summary:
@@ -67,9 +71,15 @@ class Evaluation:
     def high(self) -> float:
         return self.summary.high
 
+    @property
+    def actions(self) -> str:
+        """How they were made, in words."""
+        return "most probable actions" if self.deterministic else "actions drawn"
+
     def __repr__(self) -> str:
-        count = len(self.rewards)
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}] over {count} episode{'s' * (count > 1)}"
+        count, of = len(self.rewards), "held-out input" if self.held_out else "episode"
+        level = f"reward {self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{level} over {count} {of}{'s' * (count > 1)}, {self.actions}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +103,7 @@ def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
     make_room()
     if is_environment(where):
         _check_fit(run, name_of(where), *_fit_of_spaces(where))
-        return Evaluation(_returns(policy, [Flat(where)], how))
+        return Evaluation(_returns(policy, [Flat(where)], how), deterministic=how.deterministic)
     task = run.task if where is None else TaskName().check("task", where)
     if task.missing:
         raise FieldError(task.missing)
@@ -103,7 +113,7 @@ def evaluated(run: Run, policy: Policy, where: object, how: How) -> Evaluation:
     assert isinstance(task, Control)
     worlds = [Flat(task.made()) for _ in range(min(how.episodes or MANY_STEPS, SIDE_BY_SIDE))]
     try:
-        return Evaluation(_returns(policy, worlds, how))
+        return Evaluation(_returns(policy, worlds, how), deterministic=how.deterministic)
     finally:
         for world in worlds:
             world.env.close()
@@ -145,7 +155,7 @@ def _one_step(policy: Policy, task: Task, how: How) -> Evaluation:
     rewards, least, most = (np.concatenate(each)[: len(number)].astype(np.float64) for each in zip(*found, strict=True))
     known = task.reward_range
     bounds = known and (min(known[0], float(least.min())), max(known[1], float(most.max())))
-    return Evaluation(rewards, bounds)
+    return Evaluation(rewards, bounds, how.deterministic, states is not None)
 
 
 @functools.partial(jit, static_argnames="deterministic", compiler_options=OPTIONS)

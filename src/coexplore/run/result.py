@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coexplore.network import Params
 from coexplore.rules import Rule
-from coexplore.run.accuracy import accuracy
+from coexplore.run.accuracy import Confusion, accuracy, confusion
 from coexplore.run.contents import Contents, Held, Listed, Scores, Tensor, Tensors, score
 from coexplore.run.editions import difference
 from coexplore.run.evaluation import Evaluation, How, evaluated
@@ -154,7 +154,7 @@ class Result:
     def __repr__(self) -> str:
         """What it came to, and how to repeat it."""
         told = f"reward {self.reward:.3f}, first quarter {self.first:.3f}, last quarter {self.last:.3f}"
-        told += "" if self.accuracy is None else f", accuracy {self.accuracy:.3f}"
+        told += "" if self.accuracy is None else f", accuracy {self.accuracy:.3f} (held out, one draw)"
         repeat = command(self.run, self.provenance)
         again = f"{repeat} --engine {self.engine}" if repeat else f"run {self.digest}, which no command can say"
         return f"{told}{', frozen' * self.frozen} ({self.engine}, seed {self.seed})\n{again}"
@@ -203,8 +203,8 @@ class Result:
 
     @functools.cached_property
     def accuracy(self) -> float | None:
-        """How often the likeliest label is right on held-out inputs; None where there are none, or no parameters, or a
-        chain too long to be drawn."""
+        """How often the likeliest label given one draw of the hidden layers is right on held-out inputs, a mean over
+        ten draws; None where there are none, or no parameters, or a chain too long to be drawn."""
         if not isinstance(self.setting.task, Labelled):
             return None
         if self.scores.accuracy is not None:
@@ -237,6 +237,14 @@ class Result:
         inputs are held out it is these, each once, unless `held_out` is False; else 1000 states, or 100 episodes of an
         environment, if `episodes` does not say how many. Actions are as `act` has them."""
         return evaluated(self.run, self._policy, task, How(episodes, seed, deterministic, held_out))
+
+    def confusion(self) -> Confusion:
+        """How often each label is taken for each other one: `counts` [L, L] of held-out inputs, a row for the right
+        label and a column for the one that the network names, and the `labels` [L].
+
+        The network names the label that `act` gives if it is deterministic, so the share on the diagonal is not
+        `accuracy`."""
+        return confusion(self.run.task, functools.partial(self.act, deterministic=True))
 
     def save(self, path: str | Path) -> None:
         """Write the result to a file of its own, whose name ends in `.safetensors`; `load` reads it.

@@ -21,9 +21,10 @@ This = TypeVar("This", bound="Dataset")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Held:
-    """Data in memory; two are the same only if they are one."""
+    """Data in memory, and what its labels are called; two are the same only if they are one."""
 
     data: Data
+    names: NDArray[Any]
 
 
 _here: weakref.WeakValueDictionary[str, Held] = weakref.WeakValueDictionary()  # by their hash
@@ -91,8 +92,15 @@ class Dataset(Labelled):
             return str(error)
         return None
 
+    @property
+    def label_names(self) -> NDArray[Any]:
+        return self._held().names
+
     def load(self) -> Data:
         """The arrays, if this process has them, or if a plug-in of that name does."""
+        return self._held().data
+
+    def _held(self) -> Held:
         held = self.held or _here.get(self.sha256)
         if held is None and self.called in offered(GROUP):
             loaded(offered(GROUP)[self.called], "task")
@@ -102,7 +110,7 @@ class Dataset(Labelled):
                 f"task: the data of {self.called!r} are not here; make the Dataset of {self.inputs} inputs and "
                 f"{self.labels} labels whose sha256 is {self.sha256[:12]}… first"
             )
-        return held.data
+        return held
 
     def bare(self: This) -> This:
         return self.replaced(source="", held=None)
@@ -123,7 +131,9 @@ def _described(x: Any, y: Any, held_out: Any) -> dict[str, Any]:
     for array in data:
         array.setflags(write=False)
         digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
-    held = _here.setdefault(digest.hexdigest(), Held(data))
+    held = _here.setdefault(digest.hexdigest(), Held(data, known))
+    if not np.array_equal(held.names, known):  # the same data, whose labels are called otherwise
+        held = Held(held.data, known)
     return {"sha256": digest.hexdigest(), "inputs": inputs.shape[1], "labels": len(known), "held": held}
 
 

@@ -70,6 +70,11 @@ class Labelled(Task):
         return None if self.graded else (self.chance, 1.0)
 
     @property
+    def label_names(self) -> NDArray[Any]:
+        """What action i names, for each i."""
+        return np.arange(self.classes)
+
+    @property
     def held_out_states(self) -> Int[Array, " n"]:
         return jnp.asarray(self.data.held_out)
 
