@@ -162,6 +162,26 @@ def test_what_the_paper_leaves_open_has_the_effect_that_the_page_says():
         assert by_c[0] == max(by_c)
 
 
+def test_what_is_said_below_the_picture_is_what_its_runs_say():
+    """Of the mean curve over five seeds: the fall of Algorithm 1, what it falls below, and who ends highest."""
+    headline = FIGURES["headline"].settings()
+    groups = by_setting(load(RESULTS / "cpu" / "paper.safetensors"))
+    of_rule = {run.rules[0].name: np.mean([result.curve for result in groups[run]], axis=0) for run in headline}
+    mean = {rule: curve.reshape(100, -1).mean(axis=1) for rule, curve in of_rule.items()}  # a point for 40,000 episodes
+    sentence = next(line for line in README.splitlines() if line.startswith("*A layer of 64 units"))
+    millions = 25  # points
+    told = re.search(r"has (0\.\d\d) after a million episodes and falls to (0\.\d\d) after four", sentence)
+    fall = mean["boltzmann"][millions - 1], mean["boltzmann"][-1]
+    assert told.groups() == tuple(f"{x:.2f}" for x in fall)
+    assert {rule for rule in mean if mean[rule][-1] > fall[1]} == {"recurrent", "ste", "unbiased-weight-max"}
+    passes = np.argmax(mean["recurrent"] > mean["boltzmann"]) / millions
+    assert f"passes it after {passes:.1f} million" in sentence
+    assert sentence.endswith(f"with {mean['recurrent'][-1]:.2f}.*")
+    assert max(mean, key=lambda rule: mean[rule][-1]) == "recurrent"
+    assert max(mean, key=lambda rule: mean[rule][millions // 2]) == "boltzmann"
+    assert min(mean, key=lambda rule: mean[rule][-1]) == "reinforce"
+
+
 @pytest.mark.parametrize("home", [supervised, control])
 def test_the_tables_in_this_repository_are_those_of_the_runs_in_it(home):
     folder = RESULTS / home.__name__.rpartition(".")[2]
