@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from coexplore import Boltzmann, Recurrent, Reinforce, Result, StraightThrough, UnbiasedWeightMax
 from coexplore.network import Params
@@ -178,16 +179,35 @@ def test_a_claim_that_is_wrong_fails(id):
 
 @pytest.mark.parametrize("id", [id for id in REFUTATIONS if id not in ("F2.7", "F5.1", "C1")])
 def test_what_so_few_seeds_may_have_missed_is_undecided(id):
-    """Of four runs that learned alike, the next may freeze. (That runs fall, F2.7, four can show; and pairs are judged
-    by Student's interval, which does not know that.)"""
+    """Of four runs that learned alike, the next may freeze, which Welch's does not know; but of two that did not choose
+    it is too wide for F4.1. (That runs fall, F2.7, four can show; and pairs are judged by Student's interval.)"""
     found = judged(id, seeds=range(4))
     assert found.verdict == "undecided", found.sentence
+    assert found.by_welch == ("undecided" if id == "F4.1" else "holds")
     assert found.needed > 4
     assert f"; {found.needed:,} seeds would leave ±0.015" in found.sentence
 
 
 def test_one_seed_decides_nothing():
     assert {v.verdict for v in verdicts(world(seeds=range(1)))[:33]} == {"undecided"}
+
+
+def test_welchs_interval_and_word_stand_beside_the_bounded_ones_and_decide_nothing():
+    settings = FIGURES["figa3"].settings()
+    results = list(world([(alg(Recurrent, steps=20), -0.015, -0.015, 0)], 0.01, range(20), settings))
+    found = verdict("A3.1", results)
+    assert "T = 20 over 2, last quarter" in found.sentence
+    groups = ([r.last for r in results if alg(Recurrent, steps=steps)(r.setting)] for steps in (20, 2))
+    ends = scipy.stats.ttest_ind(*groups, equal_var=False).confidence_interval()
+    assert found.welch == pytest.approx(tuple(ends))
+    assert found.low < found.welch[0] < found.welch[1] < found.high
+    assert (found.verdict, found.by_welch) == ("undecided", "holds")
+    bounded, welch = (f"[{low:+.3f}, {high:+.3f}]" for low, high in ((found.low, found.high), found.welch))
+    assert f"| {found.effect:+.3f} {bounded} | holds {welch} |" in table([found])
+    assert judged("F2.1", seeds=range(1)).welch is None
+    without_bounds = dataclasses.replace(found, low=found.welch[0], high=found.welch[1])
+    assert "| effect | by Welch's [95 %] |" in table([without_bounds])
+    assert f"| {found.effect:+.3f} | holds {welch} |" in table([without_bounds])
 
 
 def test_a_margin_is_a_margin():
@@ -600,6 +620,6 @@ def test_verdicts_go_into_json_and_markdown():
         from_json(changed.to_dict() | {"was": dataclasses.asdict(changed.was) | {"verdict": None}})
     lines = table(found).splitlines()
     assert len(lines) == 2 + 45
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {10}  # a bar inside a cell is escaped
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {11}  # a bar inside a cell is escaped
     assert "signed signals" not in lines[0]
     assert "signed signals" in table([dataclasses.replace(found[0], signed="holds")])

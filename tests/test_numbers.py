@@ -93,6 +93,8 @@ print(json.dumps([shown, [[one.to_dict() for one in found] for found in every]])
     )
     assert told in " ".join(page.split())
     assert told in README
+    apart = sum(one["by_welch"] not in (None, one["verdict"]) for one in latest.values())
+    assert f"the word is another one in {apart} of the {count.total()} claims" in page
     note = page.partition("## 2026-11-18")[2].partition("\n## ")[0]
     changes = re.findall(r"^\| (\w[\w.]+) \| (holds|fails|undecided) \| (\w+) \|$", note, re.M)
     assert len(changes) == 9
@@ -304,7 +306,7 @@ print(json.dumps([tables, claims(verdicts), froze]))
     assert f"its lead from {at_384} to {at_512}" in page
     assert "falls from {:.3f}\nwith 384 units to {:.3f} with 512".format(*firsts["Algorithm 1"]) in page
     (s1,) = re.findall(r"^\| S1 .*$", claims, re.M)
-    assert re.search(r"\| ([+-]0\.\d+ \[.*?\]) \| 40 \|", s1)[1].replace("-", "−") in claims_page
+    assert re.search(r"\| ([+-]0\.\d+ \[[^]]*\]) \|.* \| 40 \|", s1)[1].replace("-", "−") in claims_page
     last = _cells(tables["scaling"], "## Reward, last quarter, 5 bits\n")
     ends = [last[label][5].split()[0] for label in ("Algorithm 1", "STE backprop")]
     assert "up to {} with 512, where the next, STE backprop, ends at {}".format(*ends) in page

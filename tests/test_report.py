@@ -268,6 +268,7 @@ def test_verdicts_come_with_their_columns_folded_and_only_where_their_runs_are(b
     row = "return [...document.querySelectorAll('#claim-{} td')].map((cell) => cell.textContent)"
     words = browser.execute_script(row.format("F2\\\\.3"))
     assert words[1] == "tiewithout ties: holds"
+    assert re.search(r"\[[+−].*, [+−].*\]by Welch's (holds|fails|tie|undecided) \[[+−].*, [+−].*\]$", words[2])
     assert words[4] == "0.20"
     assert "signed signals: holds" in browser.execute_script(row.format("F2\\\\.4"))[1]
     says, words, _, seeds, *_ = browser.execute_script(row.format("F2\\\\.5"))

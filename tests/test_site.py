@@ -75,7 +75,7 @@ def test_the_page_on_claims_has_every_statement_on_theory_as_the_proofs_leave_it
 def test_the_effects_that_the_page_on_claims_tells_are_those_of_the_table():
     """Which test_numbers.py holds to the runs."""
     page, table = (ROOT / "docs" / "claims.md").read_text(), (ROOT / "results" / "cuda" / "claims-200.md").read_text()
-    effects = dict(re.findall(r"^\| ([A-Z][\d.]+) \|(?:[^|]*\|){5} \+?(-?[\d.]+) \[", table, re.M))
+    effects = dict(re.findall(r"^\| ([A-Z][\d.]+) \|(?:[^|]*\|){5} \+?(-?[\d.]+) [\[|]", table, re.M))
     told = {"F2.2": "by 0.38,", "F3.3": "0.518 above", "F3.4": "gain 0.131", "F4.1": "by 0.138", "C1": "0.047 above"}
     told |= {"F3.1": "0.052 ahead", "F3.2": "0.075 ahead", "F5.1": "by 0.009", "C2": "ahead by 0.5 "}
     for id, words in told.items():

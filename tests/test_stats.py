@@ -1,6 +1,8 @@
 """Means, intervals and pictures over seeds."""
 
 import math
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +42,20 @@ def test_a_difference_is_welchs():
     assert found.p(at=found.high) == pytest.approx(0.05)
 
 
+def test_beside_a_bounded_interval_stands_welchs_of_the_same_effect():
+    rng = np.random.default_rng(6)
+    a, b = rng.random(12), rng.random(7) ** 2
+    known = scipy.stats.ttest_ind(a, b, equal_var=False)
+    found = difference(a, b, RANGE).welch
+    assert ends(found) == pytest.approx(tuple(known.confidence_interval()))
+    assert (found.effect, found.p()) == pytest.approx((a.mean() - b.mean(), known.pvalue))
+    assert ends(level(a, RANGE).welch) == pytest.approx(ends(level(a)))
+    assert ends(combination([a, b], [3.0, -3.0], RANGE).welch) == pytest.approx([3 * x for x in ends(found)])
+    assert difference(a, b).welch.interval == difference(a, b).interval
+    assert level([0.5, 0.5], RANGE).welch.interval == (0.5, 0.5)
+    assert math.isnan(difference([0.5], b, RANGE).welch.low)
+
+
 def test_groups_without_spread_differ_for_certain_or_not_at_all():
     assert ends(difference([1.0, 1.0], [0.0, 0.0])) == (1.0, 1.0)
     assert difference([1.0, 1.0], [0.0, 0.0]).p() == 0
@@ -55,6 +71,7 @@ def test_holm_multiplies_the_smallest_the_most_and_never_swaps_two():
 # Values with bounds ---------------------------------------------------------------------------------------------------
 
 RANGE = (0.0, 1.0)
+ROOT = Path(__file__).parents[1]
 
 
 def ends(found):
@@ -134,6 +151,35 @@ def test_what_looks_at_the_sample_alone_does_not_cover_there():
     samples = frozen(rng, 20, 0.01, 0.9, 0.02)
     inside = [share_inside(summary(x)[2:], 0.99 * 0.9) for x in samples]
     assert np.mean(inside) < 0.6
+
+
+INTERVALS = runpy.run_path(ROOT / "benchmarks" / "intervals.py")
+TABLES = (ROOT / "docs" / "verdicts.md").read_text().partition("### Two intervals")[2].partition("## Words")[0]
+
+
+def rows_of(law, n):
+    """The cells of a law and a size in the page's two tables."""
+    start = f"| {law.name} | {n} | "
+    found = [line.removeprefix(start).strip("| ") for line in TABLES.splitlines() if line.startswith(start)]
+    return [row.split(" | ") for row in found]
+
+
+def test_the_page_has_the_coverage_and_the_widths_of_students_and_welchs_intervals():
+    for law in INTERVALS["LAWS"]:
+        for n in INTERVALS["NS"]:
+            (of_all, (apart_of_all, seen_of_all)), (learned, (apart, seen)) = INTERVALS["by_student"](law, n)
+            means, differences = rows_of(law, n)
+            assert means[:2] == [of_all, learned]
+            assert [*differences[:2], *differences[3:5]] == [apart_of_all, apart, seen_of_all, seen]
+
+
+@pytest.mark.learning  # seconds
+def test_the_page_has_the_coverage_and_the_widths_of_bounded_intervals():
+    """Two rows; the script makes all."""
+    (law,) = (one for one in INTERVALS["LAWS"] if one.name == "5 % freeze")
+    mean, (apart, seen) = INTERVALS["bounded"](law, 5)
+    means, differences = rows_of(law, 5)
+    assert (means[2], differences[2], differences[5]) == (mean, apart, seen)
 
 
 def test_so_many_seeds_would_make_the_interval_so_narrow():

@@ -176,11 +176,10 @@ def _written(path: Path) -> list[Verdict]:
 def _print(judged: list[Verdict]) -> None:
     if not judged:
         return
-    shown = Table(title="claims")
-    cells = {
-        heading: column for heading, column in columns(judged).items() if heading not in ("claim", "effect [95 %]")
-    }
-    for heading in cells:  # the sentence has the effect, and the width that words leave
+    shown = Table(title="claims; intervals in the sentences are bounded 95 % ones, of pairs Student's")
+    said = ("claim", "effect")  # by the sentence, or by the first column
+    cells = {heading: column for heading, column in columns(judged).items() if not heading.startswith(said)}
+    for heading in cells:  # the sentence has the width that words leave
         shown.add_column(heading or "claim", max_width=None if heading == "what was found" else WORDS)
     for row in zip(*cells.values(), strict=True):
         shown.add_row(*row)

@@ -10,7 +10,8 @@ Every claim is written as parts of the form "this effect lies above (or below) t
 Where it compares the best of several settings, it is judged once more with each that was as good on the seeds that
 chose, in the place of the best: if one gives another word, it is undecided.
 The effect that is shown is that of the part with the least room (or, if it fails, with the most against it).
-docs/verdicts.md says why.
+Where intervals are the bounded ones (stats/bounded.py), Welch's interval of that effect and the word that Welch's
+intervals would give stand beside them and decide nothing. docs/verdicts.md says why.
 """
 
 import dataclasses
@@ -65,6 +66,8 @@ class Verdict:
     chose: int = 0  # further seeds, by which settings were chosen
     chosen: tuple[str, ...] = ()  # of each choice the best setting, and what was as good
     was: Was | None = None  # by the criterion before, of claims whose criterion was changed
+    welch: tuple[float, float] | None = None  # Welch's interval of the effect; that of `low` and `high` without bounds
+    by_welch: str | None = None  # the word by Welch's intervals
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -73,17 +76,18 @@ class Verdict:
 def from_json(data: Any) -> Verdict:
     """The inverse of `to_dict`; ValueError, KeyError or TypeError where it is not that."""
     was = None if data.get("was") is None else _was_from_json(data["was"])
+    welch = None if data.get("welch") is None else tuple(data["welch"])
     lists = {name: tuple(data.get(name, ())) for name in ("proof", "chosen")}
-    verdict = Verdict(**{**data, **lists, "was": was})
+    verdict = Verdict(**{**data, **lists, "was": was, "welch": welch})
     words = (verdict.id, verdict.claim, verdict.verdict, verdict.sentence, verdict.figure, verdict.criterion)
-    numbers = (verdict.effect, verdict.low, verdict.high, verdict.named, verdict.needed)
+    numbers = (verdict.effect, verdict.low, verdict.high, verdict.named, verdict.needed, *(verdict.welch or ()))
     if not all(isinstance(word, str) for word in (*words, *verdict.proof, *verdict.chosen)) or not all(
         isinstance(x, int) for x in (verdict.seeds, verdict.first_seed, verdict.chose)
     ):
         raise ValueError("not a verdict")
-    if not all(x is None or isinstance(x, str) for x in (verdict.without_ties, verdict.signed)):
+    if not all(x is None or isinstance(x, str) for x in (verdict.without_ties, verdict.signed, verdict.by_welch)):
         raise ValueError("not a verdict")
-    if not all(x is None or isinstance(x, int | float) for x in numbers):
+    if not all(x is None or isinstance(x, int | float) for x in numbers) or len(verdict.welch or (0, 0)) != 2:
         raise ValueError("not a verdict")
     return verdict
 
@@ -250,25 +254,37 @@ def _judged(claim: Claim, evidence: Evidence) -> Verdict:
     needed = _needed(open, evidence.seeds) if word == "undecided" else None
     sentence = _sentence(word, parts, open, shown, needed)
     others = list(_instead(claim, evidence))
-    sentence += "".join(f"; {other} with {name}" for name, other, _ in others if other != word) + _notes(evidence)
-    word = word if all(other == word for _, other, _ in others) else "undecided"
-    plain = plain if all(other == plain for _, _, other in others) else "undecided"
+    sentence += "".join(f"; {other} with {name}" for name, other, *_ in others if other != word) + _notes(evidence)
+    word = word if all(other == word for _, other, *_ in others) else "undecided"
+    plain = plain if all(other == plain for _, _, other, _ in others) else "undecided"
     low, high = (None if math.isnan(x) else x for x in shown.found.interval)
     numbers = shown.found.effect, low, high
     verdict = Verdict(claim.id, claim.text, word, *numbers, evidence.seeds, sentence, claim.figure, claim.criterion)
     named = evidence.named(claim.winners()) if claim.winners else None
     verdict = dataclasses.replace(verdict, without_ties=plain, named=named, needed=needed)
     chosen = tuple(_chosen(evidence))
-    return dataclasses.replace(verdict, first_seed=evidence.first_seed, chose=evidence.chose, chosen=chosen)
+    verdict = dataclasses.replace(verdict, first_seed=evidence.first_seed, chose=evidence.chose, chosen=chosen)
+    ends = shown.found.welch.interval
+    if math.isnan(ends[0]):
+        return verdict
+    by_welch = {_by_welch(parts), *(other for *_, other in others)}
+    return dataclasses.replace(verdict, welch=ends, by_welch=by_welch.pop() if len(by_welch) == 1 else "undecided")
 
 
-def _instead(claim: Claim, evidence: Evidence) -> Iterable[tuple[str, str, str]]:
-    """Each setting that was as good as one that was chosen: its name, and the words with it, with ties and without."""
+def _by_welch(parts: Sequence[Part]) -> str:
+    """The word by Welch's intervals."""
+    return _words([part._replace(found=part.found.welch) for part in parts])[0]
+
+
+def _instead(claim: Claim, evidence: Evidence) -> Iterable[tuple[str, str, str, str]]:
+    """Each setting that was as good as one that was chosen: its name, and the words with it, with ties and without, and
+    by Welch's intervals."""
     for candidates, (_, *others) in evidence.near.items():
         for other in others:
             how = evidence.how._replace(instead={candidates: other})
-            word, plain, _ = _words(claim.parts(evidence.fresh(how)))
-            yield f"{_name(candidates, other)} at N = {other.hidden[0]}", word, plain
+            parts = claim.parts(evidence.fresh(how))
+            word, plain, _ = _words(parts)
+            yield f"{_name(candidates, other)} at N = {other.hidden[0]}", word, plain, _by_welch(parts)
 
 
 def _chosen(evidence: Evidence) -> Iterable[str]:
@@ -313,6 +329,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
 def columns(verdicts: Sequence[Verdict], mark: str = "") -> dict[str, list[str]]:
     """A table, column by column; what none of them has gets none. Words stand between two marks; "before" is the word
     by the criterion that was changed."""
+    effect = "effect [bounded 95 %]" if any(map(_bounded, verdicts)) else "effect"
     cells = {
         "": [v.id for v in verdicts],
         "claim": [v.claim for v in verdicts],
@@ -320,7 +337,8 @@ def columns(verdicts: Sequence[Verdict], mark: str = "") -> dict[str, list[str]]
         "before": [v.was.verdict if v.was else "" for v in verdicts],
         "without ties": [v.without_ties or "" for v in verdicts],
         "signed signals": [v.signed or "" for v in verdicts],
-        "effect [95 %]": [_interval(v) for v in verdicts],
+        effect: [_effect(v) for v in verdicts],
+        "by Welch's [95 %]": [_welch(v) for v in verdicts],
         "seeds": [f"{v.seeds or ''}{f' + {v.chose}' if v.chose else ''}" for v in verdicts],
         "five seeds name it": ["" if v.named is None else f"{v.named:.2f}" for v in verdicts],
         "what was found": [v.sentence for v in verdicts],
@@ -356,7 +374,15 @@ def _notes(evidence: Evidence) -> str:
     return f" ({'; '.join(notes)})" if notes else ""
 
 
-def _interval(v: Verdict) -> str:
-    if v.effect is None:
-        return ""
-    return f"{v.effect:+.3f}" + ("" if v.low is None else f" [{v.low:+.3f}, {v.high:+.3f}]")
+def _effect(v: Verdict) -> str:
+    effect = "" if v.effect is None else f"{v.effect:+.3f}"
+    return f"{effect} [{v.low:+.3f}, {v.high:+.3f}]" if _bounded(v) else effect
+
+
+def _bounded(v: Verdict) -> bool:
+    """Whether its interval is the bounded one."""
+    return v.low is not None and v.welch != (v.low, v.high)
+
+
+def _welch(v: Verdict) -> str:
+    return "" if v.welch is None else f"{v.by_welch} [{v.welch[0]:+.3f}, {v.welch[1]:+.3f}]"

@@ -128,7 +128,8 @@ def claims(judged: Sequence[Verdict], episodes: int) -> list[dict[str, Any]]:
 
 
 def _claim(verdict: Verdict, episodes: int) -> dict[str, Any]:
-    numbers = {name: exact(getattr(verdict, name)) for name in ("effect", "low", "high", "named")}
+    numbers: dict[str, Any] = {name: exact(getattr(verdict, name)) for name in ("effect", "low", "high", "named")}
+    numbers["welch"] = verdict.welch and [exact(end) for end in verdict.welch]
     usual = next((scale.seeds for scale in SCALES.values() if scale.episodes == episodes), 0)
     count = verdict.seeds + verdict.chose
     seeds = range(verdict.first_seed, verdict.first_seed + count) if verdict.seeds else range(usual)

@@ -32,6 +32,8 @@ class Scored(Protocol):
 
 
 class Summary(NamedTuple):
+    """The mean of a group, its standard deviation, and the ends of its 95 % interval."""
+
     mean: float
     sd: float
     low: float
@@ -86,6 +88,13 @@ class Estimate:
     def high(self) -> float:
         return self.interval[1]
 
+    @functools.cached_property
+    def welch(self) -> "Estimate":
+        """The same effect with Welch's interval (of one mean Student's), whatever bounds there are."""
+        parts = [(w**2 * _variance(group), len(group)) for group, w in zip(self.groups, self.weights, strict=False)]
+        law = self.law if isinstance(self.law, Student) else _welch(self.effect, parts)
+        return dataclasses.replace(self, law=law, bounds=None)
+
     def p(self, at: float = 0.0) -> float:
         """Two-sided p-value of the hypothesis that the effect is `at`; NaN where there is too little to tell."""
         return self.law.p(at)
@@ -133,15 +142,17 @@ def difference(a: Values, b: Values, bounds: Bounds | None = None) -> Estimate:
     if bounds:
         of_a, of_b = (_drawn(tuple(map(float, x)), bounds, i) for i, x in enumerate((a, b)))
         return Estimate(effect, of_a.minus(of_b), (a, b), bounds)
-    parts = [(float(np.var(x, ddof=1)) if len(x) > 1 else math.nan, len(x)) for x in (a, b)]
-    return Estimate(effect, _welch(effect, parts), (a, b), None)
+    return Estimate(effect, _welch(effect, [(_variance(x), len(x)) for x in (a, b)]), (a, b), None)
 
 
 def beside(values: Values, mean: float, variance: float, n: int) -> Estimate:
     """mean(values) − mean, by Welch, of n values of which nothing but their mean and variance (n − 1) is known."""
     effect = float(np.mean(values)) - mean
-    own = float(np.var(values, ddof=1)) if len(values) > 1 else math.nan
-    return Estimate(effect, _welch(effect, [(own, len(values)), (variance, n)]), (values,), None)
+    return Estimate(effect, _welch(effect, [(_variance(values), len(values)), (variance, n)]), (values,), None)
+
+
+def _variance(values: Values) -> float:
+    return float(np.var(values, ddof=1)) if len(values) > 1 else math.nan
 
 
 def _welch(effect: float, groups: Sequence[tuple[float, int]]) -> Student:
@@ -150,7 +161,7 @@ def _welch(effect: float, groups: Sequence[tuple[float, int]]) -> Student:
         return Student(effect, math.nan, math.nan)
     parts = [variance / n for variance, n in groups]
     spread = sum(part**2 / (n - 1) for part, (_, n) in zip(parts, groups, strict=True))
-    df = sum(parts) ** 2 / spread if spread else sum(n for _, n in groups) - 2.0
+    df = sum(parts) ** 2 / spread if spread else float(sum(n - 1 for _, n in groups))
     return Student(effect, math.sqrt(sum(parts)), df)
 
 
@@ -173,6 +184,16 @@ def student(df: Any) -> Any:
     from scipy.special import stdtrit
 
     return stdtrit(df, 0.5 + LEVEL / 2)
+
+
+def clopper_pearson(count: int, n: int) -> Bounds:
+    """The 95 % interval of a share, from `count` of `n`."""
+    from scipy.special import betaincinv
+
+    tail = (1 - LEVEL) / 2
+    low = float(betaincinv(count, n - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
+    return low, high
 
 
 def kendall(x: Values, y: Values) -> float:

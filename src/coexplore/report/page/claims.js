@@ -28,7 +28,7 @@ function claims(target) {
 
 function claimGroup(about, mine, target) {
   const rows = mine.map((one) => ({ one, row: claimRow(one) }));
-  const columns = ["claim", "what the paper says, what was found, and how to see it again", "verdict", "effect [95 %]", "seeds", "five seeds name it", "figure"];
+  const columns = ["claim", "what the paper says, what was found, and how to see it again", "verdict", "effect [bounded 95 %]", "seeds", "five seeds name it", "figure"];
   const open = mine.some((one) => target === `claim-${one.id}`);
   return { rows, element: el("details", { class: "group", open }, el("summary", {}, el("strong", {}, about), el("small", {}, counted(mine))),
     el("table", { class: "claims" },
@@ -38,7 +38,9 @@ function claimGroup(about, mine, target) {
 function claimRow(one) {
   const drawn = data.figures.find((figure) => figure.of === one.figure);
   const link = drawn ? el("a", { href: `#${drawn.name}` }, one.figure) : one.figure || (one.proof.length ? "proof" : "");
-  const effect = missing(one.effect) ? "" : signed(one.effect) + (missing(one.low) ? "" : ` [${signed(one.low)}, ${signed(one.high)}]`);
+  const span = ([low, high]) => `[${signed(low)}, ${signed(high)}]`;
+  const bounded = !missing(one.low) && !(one.welch && one.welch[0] === one.low && one.welch[1] === one.high);
+  const effect = missing(one.effect) ? "" : signed(one.effect) + (bounded ? ` ${span([one.low, one.high])}` : "");
   return el("tr", { id: `claim-${one.id}` },
     el("th", { scope: "row" }, one.id),
     el("td", { class: "says" }, one.claim, el("small", {}, one.sentence), command(one.command), el("details", {}, el("summary", {}, "criterion"), one.criterion,
@@ -47,7 +49,8 @@ function claimRow(one) {
       one.without_ties && one.without_ties !== one.verdict ? el("small", {}, `without ties: ${one.without_ties}`) : null,
       one.signed ? el("small", {}, "signed signals: ", word(one.signed)) : null,
       one.was ? el("small", {}, "before: ", word(one.was.verdict)) : null),
-    el("td", { class: "effect", "data-label": effect && "effect" }, effect),
+    el("td", { class: "effect", "data-label": effect && "effect" }, effect,
+      one.welch ? el("small", {}, `by Welch's ${one.by_welch} ${span(one.welch)}`) : null),
     el("td", { "data-label": one.seeds ? "seeds" : null }, one.seeds ? String(one.seeds) + (one.chose ? ` + ${one.chose}` : "") : ""),
     el("td", { "data-label": missing(one.named) ? null : "five seeds name the winner" }, missing(one.named) ? "" : one.named.toFixed(2)),
     el("td", {}, link));
