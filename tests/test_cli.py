@@ -43,9 +43,10 @@ def test_train_writes_a_table_a_picture_and_results(tmp_path, here):
 def test_json_is_one_object_and_nothing_else_and_its_command_repeats_the_run(here):
     done = here("train", "recurrent", *SMALL, "--seed", "3", "--json")
     report = json.loads(done.stdout)
-    assert set(report) == {"seconds", "compile_seconds", "runs"}
-    (run,) = report["runs"]
-    assert set(run) == {"run", "command", "digest", "engine", "reward", "first", "last", "curve"}
+    assert set(report) == {"seconds", "compile_seconds", "settings", "runs"}
+    (run,), (setting,) = report["runs"], report["settings"]
+    assert set(run) == {"run", "command", "digest", "engine", "reward", "first", "last", "frozen", "curve"}
+    assert (setting["last"]["mean"], setting["last"]["frozen"]) == (run["last"], 0)
     assert Run.from_dict(run["run"]).digest == run["digest"]
     assert run["engine"] == "cpu"
     assert len(run["curve"]) == 100

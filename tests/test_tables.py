@@ -37,7 +37,7 @@ from coexplore.run import labels
 from coexplore.run.evaluation import Evaluation
 from coexplore.run.result import Held, Scores
 from coexplore.settings import FieldError
-from coexplore.stats.estimates import summary
+from coexplore.stats.seed_summary import METHOD
 from coexplore.store import Store, folder, pack, read
 from coexplore.study.progress import shown
 
@@ -155,20 +155,27 @@ def test_the_table_of_settings_is_printed_for_a_paper(store, here):
     rows = list(csv.DictReader(io.StringIO(here(*words, "csv").stdout)))
     assert [row["seeds"] for row in rows].count("2") == 2
     for row in rows:
-        values = [result.last for result in settings.pop(row["setting"])]
-        known = summary(values, (0, 1))
-        assert [float(row[f"last_{name}"]) for name in ("mean", "low", "high")] == [known[i] for i in (0, 2, 3)]
-        assert row["last_sd"] == ("" if len(values) == 1 else repr(known.sd))
-        assert row["last_n"] == row["seeds"] == str(len(values))
+        same = settings.pop(row["setting"])
+        learned = [result.last for result in same if not result.frozen]
+        assert float(row["last_mean"]) == pytest.approx(np.mean(learned), rel=1e-12)
+        assert row["last_sd"] == ("" if len(learned) == 1 else repr(float(np.std(learned, ddof=1))))
+        assert (row["last_low"], row["last_high"]) == ("", "")  # of so few there is no interval
+        assert row["last_seeds"] == row["seeds"] == str(len(same))
+        assert row["last_frozen"] == str(len(same) - len(learned))
     assert not settings
     table = here(*words, "markdown").stdout.splitlines()
-    assert table[2:4] == ["| setting | seeds | first quarter | last quarter |", "| --- | --- | --- | --- |"]
-    assert [line.split(" | ")[0].removeprefix("| ") for line in table[4:]] == [row["setting"] for row in rows]
+    assert table[2] == "| setting | seeds | first quarter | last quarter | frozen |"
+    assert table[3] == "| --- | --- | --- | --- | --- |"
+    below = table.index("", 4)
+    assert [line.split(" | ")[0].removeprefix("| ") for line in table[4:below]] == [row["setting"] for row in rows]
+    assert all(line.startswith("- ") for line in table[below + 1 :])
     page = here(*words, "latex").stdout.splitlines()
-    assert page[0].startswith("% reward: mean")
-    assert page[1] == r"\begin{tabular}{lrrr}"
-    assert [line.split(" & ")[0] for line in page[5:-2]] == [row["setting"] for row in rows]
-    assert page[5].count(r"$\pm$") == 2 or rows[0]["seeds"] == "1"
+    notes = [line for line in page if line.startswith("% ")]
+    assert notes[0].startswith("% reward: mean")
+    assert len(notes) == 1 + len(table[below + 1 :])
+    page = page[len(notes) :]
+    assert page[0] == r"\begin{tabular}{lrrrr}"
+    assert [line.split(" & ")[0] for line in page[4:-2]] == [row["setting"] for row in rows]
     assert page[-2:] == [r"\bottomrule", r"\end{tabular}"]
     assert here(*words, "table").stdout == here(*words[:-1]).stdout
 
@@ -230,14 +237,14 @@ def test_a_list_of_results_shows_a_short_table_and_stays_a_list(store):
     assert results[1:] == list(results)[1:]
     assert results[0] is next(iter(results))
     lines = repr(results).splitlines()
-    assert lines[0] == "5 runs (cpu), 0 of them frozen; reward, mean ± sd over seeds"
+    assert lines[0] == f"5 runs (cpu), 0 of them frozen; reward: {METHOD}"
     assert [line.split()[:2] for line in lines[2:]].count(["boltzmann", "coupling=0.25"]) == 1
-    assert len(lines) == 5
+    assert len(lines) == 5 + 3  # below it: what the values and the share are, and that one setting is the best of two
     many = Results(made(run, 0.25) for run in grid(FALLING, learning_rate=list(np.linspace(0.1, 1, 30)), seed=[0, 1]))
     lines = repr(many).splitlines()
-    assert len(lines) == 2 + 20 + 1
+    assert len(lines) == 2 + 20 + 4
     assert "10 settings more" in lines[-1]
-    assert "0.250 ± 0.000" in lines[2]
+    assert "0.250 (0.250, 0.250)" in lines[2]
     assert max(map(len, lines)) < 120
     assert repr(Results()) == Results()._repr_html_() == "no results"
 
@@ -267,14 +274,15 @@ def searched():
 
 
 def test_seeds_that_chose_and_seeds_that_judged_are_not_averaged():
-    headings, rows, _ = lines(searched())
+    headings, rows, said, _ = lines(searched())
     assert headings[:4] == ["setting", "trained for", "seeds", "first quarter"]
     assert [row[:4] for row in rows] == [
-        ["boltzmann units=8", "choosing", "2", "0.900 ± 0.000"],
-        ["boltzmann units=16", "choosing", "2", "0.100 ± 0.000"],
-        ["boltzmann units=8", "judging", "2", "0.500 ± 0.000"],
-        ["boltzmann units=32", "none", "3", "0.200 ± 0.000"],
+        ["boltzmann units=8", "choosing", "2", "0.900 (0.900, 0.900)"],
+        ["boltzmann units=16", "choosing", "2", "0.100 (0.100, 0.100)"],
+        ["boltzmann units=8", "judging", "2", "0.500 (0.500, 0.500)"],
+        ["boltzmann units=32", "none", "3", "0.200 (0.200, 0.200, 0.200)"],
     ]
+    assert said[-1].startswith("best of 3:")  # the one that was judged is none of them
     best_first = ordered(searched(), "last")
     assert [(r.run.hidden[0], r.trained_for) for r in best_first] == [
         *[(8, "choosing")] * 2,

@@ -2,25 +2,24 @@
 
 import math
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from coexplore.results.listing import lines, score_values
+from coexplore.results.listing import lines, summaries, summarised
 from coexplore.results.tables import Cell, as_it_is, comma_separated, latex, markdown
 from coexplore.run import Result, by_purpose, command, labels
 from coexplore.run.evaluation import Evaluation
 from coexplore.run.result import NONE
-from coexplore.stats.bounded import Bounds
-from coexplore.stats.estimates import summary
+from coexplore.stats.seed_summary import METHOD, SeedSummary, notes
 from coexplore.study import Tuned
 from coexplore.tasks.base import AnyTask
 
 MOST_ROWS = 100
-CELLS = "mean ± sd over seeds [95 % interval of the mean]"
 FORMATS = ("table", "markdown", "latex", "csv")
+RANKED = "best first by the mean of all runs"
+OF_ONE = "of a single run: mean ± sd of its episodes [bounded 95 % interval; Student's where nobody knows bounds]"
 
 
 def console() -> Console:
@@ -28,16 +27,16 @@ def console() -> Console:
     return Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 140)
 
 
-def result_table(results: list[Result], what: str = "reward", most: int = MOST_ROWS) -> Table:
-    """A line for each setting."""
-    headings, rows, more = lines(results, most, _summed_up)
-    table = Table(title=f"{what}: {CELLS}")
+def result_table(results: list[Result], what: str = "reward", most: int = MOST_ROWS, judged: bool = False) -> Table:
+    """A line for each setting; where they were `judged` on seeds of their own, none of them is the best by luck."""
+    headings, rows, below, more = lines(results, most, judged)
+    table = _table(f"{what}: {METHOD}")
     for heading in headings:
         table.add_column(heading, justify="right" if heading == "seeds" else "left")
     for row in rows:
-        table.add_row(*row)
-    if more:
-        table.caption = f"… and {more} settings more: `runs --export FILE` has them all, --select narrows"
+        table.add_row(*map(_in_two, row))
+    rest = [f"… and {more} settings more: `runs --export FILE` has them all, --select narrows"] if more else []
+    table.caption = _caption([*below, *rest])
     return table
 
 
@@ -47,12 +46,14 @@ def result_text(results: list[Result], form: str) -> str:
         rows = number_rows(results)
         columns = list(dict.fromkeys(name for row in rows for name in row))
         return comma_separated(columns, [[row.get(name) for name in columns] for row in rows])
-    headings, cells, _ = lines(results, None, _summed_up)
-    title = f"reward: {CELLS}"
+    headings, cells, below, _ = lines(results)
+    title = f"reward: {METHOD}"
     if form == "latex":
-        return f"% {title}; needs the package booktabs\n{latex(headings, cells)}\n"
+        comments = "".join(f"% {line}\n" for line in (f"{title}; needs the package booktabs", *below))
+        return f"{comments}{latex(headings, cells)}\n"
     named = [[as_it_is(label), *rest] for label, *rest in cells]
-    return f"{title}\n\n{markdown(headings, named)}\n"
+    said = "".join(f"\n- {as_it_is(line)}" for line in below)
+    return f"{title}\n\n{markdown(headings, named)}\n" + (f"{said}\n" if said else "")
 
 
 def number_rows(results: list[Result]) -> list[dict[str, Cell]]:
@@ -62,27 +63,48 @@ def number_rows(results: list[Result]) -> list[dict[str, Cell]]:
     rows = []
     for label, ((_, purpose), same) in zip(named, groups.items(), strict=True):
         row: dict[str, Cell] = {"setting": label, "trained_for": purpose, "seeds": len(same)}
-        for score, (values, bounds) in score_values(same).items():
-            found = {**summary(values, bounds)._asdict(), "n": len(values)}
-            row |= {f"{score}_{name}": null(number) for name, number in found.items()}
+        for score, found in summaries(same).items():
+            row |= {f"{score}_{name}": number for name, number in found.to_dict().items()}
         rows.append(row)
     return rows
 
 
-def _summed_up(values: Sequence[float], bounds: Bounds | None) -> str:
-    return str(summary(values, bounds))
+def _table(title: str) -> Table:
+    return Table(title=title, caption_justify="left")
+
+
+def _in_two(cell: str) -> str:
+    """A cell with what is said of all runs in a line of its own."""
+    return cell.replace("; all ", "\nall ")
+
+
+def _caption(lines: list[str]) -> str | None:
+    return "\n".join(lines) or None
+
+
+def described_settings(results: list[Result]) -> list[dict[str, Any]]:
+    """What the runs of each setting came to, as JSON has it."""
+    return [
+        {
+            "run": setting.to_dict(),
+            "trained_for": purpose,
+            **{name: found.to_dict() for name, found in summaries(same).items()},
+        }
+        for (setting, purpose), same in by_purpose(results).items()
+    ]
 
 
 def candidate_table(tuned: Tuned) -> Table:
     """A line for each setting that was tried, best first."""
-    table = Table(title=f"{tuned.by} on the seeds that choose: mean ± sd [95 % interval]; the first is luck and merit")
-    for heading in ("candidate", tuned.by):
+    table = _table(f"{tuned.by} on the seeds that choose: {METHOD}; the first is luck and merit")
+    for heading in ("candidate", tuned.by, "frozen"):
         table.add_column(heading)
     shown = list(tuned.scores)[:MOST_ROWS]
     for label, run in zip(labels(shown), shown, strict=True):
-        table.add_row(label, str(tuned.scores[run]))
-    if tuned.tried > MOST_ROWS:
-        table.caption = f"… and {tuned.tried - MOST_ROWS} settings more: --json has them all"
+        table.add_row(label, _in_two(tuned.scores[run].text), str(tuned.scores[run].frozen or ""))
+    more = tuned.tried - MOST_ROWS
+    rest = [f"… and {more} settings more: --json has them all"] if more > 0 else []
+    table.caption = _caption([RANKED, *notes(tuned.scores[run] for run in shown), *rest])
     return table
 
 
@@ -91,20 +113,26 @@ def evaluation_table(found: dict[Result, Evaluation], task: AnyTask | None) -> T
     groups = by_purpose(found)
     searched = {purpose for _, purpose in groups} - {NONE}
     about = f"reward, {next(iter(found.values())).actions}"
-    table = Table(title=f"{about}: mean ± sd over seeds [95 % interval]; of a single one, over its episodes")
-    for heading in ("setting", *(["trained for"] if searched else []), "seeds", "episodes", "reward"):
+    table = _table(f"{about}: {METHOD}; of a single run, over its episodes")
+    for heading in ("setting", *(["trained for"] if searched else []), "seeds", "episodes", "reward", "frozen"):
         table.add_column(heading, justify="right" if heading in ("seeds", "episodes") else "left")
     shown = list(groups)[:MOST_ROWS]
-    for label, (setting, purpose) in zip(labels([setting for setting, _ in shown]), shown, strict=True):
-        same = groups[setting, purpose]
-        each = [found[result] for result in same]
-        over_seeds = summary([one.mean for one in each], (task or setting.task).reward_range)
-        reward = each[0].summary if len(same) == 1 else over_seeds
-        why = [purpose] if searched else []
-        table.add_row(label, *why, str(len(same)), str(len(each[0].rewards)), str(reward))
-    if len(groups) > MOST_ROWS:
-        table.caption = f"… and {len(groups) - MOST_ROWS} settings more: --select narrows, --json has them all"
+    over_seeds = [_evaluated(groups[each], found, task) for each in shown]
+    for label, each, over in zip(labels([setting for setting, _ in shown]), shown, over_seeds, strict=True):
+        first = found[groups[each][0]]
+        reward = str(first.summary) if over.n == 1 else _in_two(over.text)
+        why = [each[1]] if searched else []
+        table.add_row(label, *why, str(over.n), str(len(first.rewards)), reward, str(over.frozen or ""))
+    more = len(groups) - MOST_ROWS
+    rest = [f"… and {more} settings more: --select narrows, --json has them all"] if more > 0 else []
+    table.caption = _caption([*notes(over_seeds), *([OF_ONE] if any(one.n == 1 for one in over_seeds) else []), *rest])
     return table
+
+
+def _evaluated(same: list[Result], found: dict[Result, Evaluation], task: AnyTask | None) -> SeedSummary:
+    """What the networks of one setting earn, each the mean over its episodes."""
+    where = task or same[0].setting.task
+    return summarised(same, [found[result].mean for result in same], where.reward_range, where.possible_rewards)
 
 
 def described(result: Result) -> dict[str, Any]:
@@ -119,6 +147,7 @@ def described(result: Result) -> dict[str, Any]:
         "first": null(result.first),
         "last": null(result.last),
         **({} if result.accuracy is None else {"accuracy": result.accuracy}),
+        "frozen": result.frozen,
         "curve": _points(result) if result.has_curve else None,
     }
 

@@ -12,7 +12,7 @@ from coexplore import engines, rules
 from coexplore.cli.flags import add_settings, defaults, everything
 from coexplore.cli.parser import SEEDS, Parser, folder
 from coexplore.cli.results import train_all
-from coexplore.cli.tables import console, described, result_table
+from coexplore.cli.tables import console, described, described_settings, result_table
 from coexplore.rules import Rule
 from coexplore.run import Run, base, grid
 from coexplore.run.kinds import Layers, TaskName
@@ -171,8 +171,9 @@ def _write(done: Study, out: Path | None, as_json: bool) -> None:
 def _report(done: Study) -> str:
     """As JSON, a run at a time: thousands of curves take less room as text."""
     told = json.dumps({"seconds": done.seconds, "compile_seconds": done.compile_seconds}, allow_nan=False)
+    settings = json.dumps(described_settings(done.results), allow_nan=False)
     runs = ", ".join(json.dumps(described(result), allow_nan=False) for result in done.results)
-    return f'{told[:-1]}, "runs": [{runs}]}}'
+    return f'{told[:-1]}, "settings": {settings}, "runs": [{runs}]}}'
 
 
 def _print_table(done: Study) -> None:

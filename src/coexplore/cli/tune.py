@@ -9,7 +9,7 @@ from coexplore.cli import train
 from coexplore.cli.flags import everything
 from coexplore.cli.parser import SEEDS, Parser, few, folder, seeds
 from coexplore.cli.results import train_all
-from coexplore.cli.tables import candidate_table, console, described, null, result_table
+from coexplore.cli.tables import candidate_table, console, described, result_table
 from coexplore.results.choosing import MEASURES
 from coexplore.run import Run, command, dashed, grid
 from coexplore.run.names import settings_of
@@ -128,14 +128,12 @@ def _write(found: dict[Run, Tuned], out: Path | None, as_json: bool) -> None:
         print(f"chosen of {one.tried}: {command(one.chosen)}")
         print(f"{one.by} on {len(one.results)} seeds that judge: {one.score}")
     if judged:
-        console().print(result_table(judged, "reward on the seeds that judge"))
+        console().print(result_table(judged, "reward on the seeds that judge", judged=True))
         print(f"picture: {out / 'curves.png'}" if out else "add --out DIR for the picture and the trained networks")
 
 
 def _described(one: Tuned) -> dict[str, Any]:
-    tries = [
-        {"command": command(run), "run": run.to_dict(), "mean": null(score.mean), "sd": null(score.sd)}
-        for run, score in one.scores.items()
-    ]
+    tries = [{"command": command(run), "run": run.to_dict(), **score.to_dict()} for run, score in one.scores.items()]
     about = {"by": one.by, "tried": one.tried, "command": command(one.chosen), "chosen": one.chosen.to_dict()}
-    return {**about, "candidates": tries, "runs": [described(result) for result in one.results]}
+    runs = [described(result) for result in one.results]
+    return {**about, "score": one.score.to_dict(), "candidates": tries, "runs": runs}

@@ -1,30 +1,31 @@
 """A list of results that shows what they came to: a line for each setting, in a terminal and in a notebook."""
 
+import collections
 import html
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, SupportsIndex, overload
 
-import numpy as np
-
-from coexplore.run import Failure, Result, by_purpose, failure_count, labels
+from coexplore.run import Failure, Result, Run, by_purpose, failure_count, labels
 from coexplore.run.accuracy import HEADING
-from coexplore.run.result import NONE, Purpose
+from coexplore.run.frozen import may_freeze
+from coexplore.run.result import JUDGING, NONE, Purpose
 from coexplore.settings import refusal
 from coexplore.stats.bounded import Bounds
 from coexplore.stats.estimates import SHARE
+from coexplore.stats.seed_summary import METHOD, SeedSummary, notes
 
-WHAT = "reward, mean ± sd over seeds"
 SCORES = {"first": "first quarter", "last": "last quarter", "accuracy": HEADING}
 MOST_ROWS = 20
 WIDEST = 80  # characters of a setting's name in a terminal
 
 
 class Lines(NamedTuple):
-    """The cells of a table; `more` settings do not fit into it."""
+    """The cells of a table and what to say below it; `more` settings do not fit into it."""
 
     headings: list[str]
     rows: list[list[str]]
+    notes: list[str]
     more: int
 
 
@@ -51,22 +52,25 @@ class Results(list[Result]):
     def __repr__(self) -> str:
         if not self:
             return "no results"
-        headings, rows, more = lines(self, MOST_ROWS)
+        headings, rows, below, more = lines(self, MOST_ROWS)
         rows = [headings, *([_cut(name), *rest] for name, *rest in rows)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-        return "\n".join([f"{tally(self)}; {WHAT}", *(line.rstrip() for line in padded), *self._below(more)])
+        return "\n".join([self._heading(), *(line.rstrip() for line in padded), *below, *self._below(more)])
 
     def _repr_html_(self) -> str:
         if not self:
             return "no results"
-        headings, rows, more = lines(self, MOST_ROWS)
+        headings, rows, below, more = lines(self, MOST_ROWS)
         table = "".join([_html("th", headings), *(_html("td", row) for row in rows)])
-        below = "".join(f"<p>{html.escape(line)}</p>" for line in self._below(more))
-        return f"<p>{tally(self)}; {WHAT}</p><table>{table}</table>{below}"
+        told = "".join(f"<p>{html.escape(line)}</p>" for line in (*below, *self._below(more)))
+        return f"<p>{self._heading()}</p><table>{table}</table>{told}"
+
+    def _heading(self) -> str:
+        return f"{tally(self)}; reward: {METHOD}"
 
     def _below(self, more: int) -> list[str]:
-        """The lines below the table, of whose settings `more` are not shown."""
+        """The last lines below the table, of whose settings `more` are not shown."""
         cut = [f"… and {more} settings more; coexplore.frame(…) has every run"] if more else []
         return [*cut, *([failure_count(self.failures)] if self.failures else [])]
 
@@ -81,29 +85,49 @@ def gathered(results: object) -> list[Result]:
     return found
 
 
-def brief(values: Sequence[float], bounds: Bounds | None = None) -> str:
-    """Mean and standard deviation; no interval, which would take longer than a glance."""
-    return f"{np.mean(values):.3f}" + (f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else "")
+def seed_summary(same: Sequence[Result], score: str) -> SeedSummary:
+    """What runs of one setting came to in a score: `reward`, `first`, `last` or `accuracy`, of those that have it."""
+    task = same[0].setting.task
+    ends = (SHARE, SHARE) if score == "accuracy" else (task.reward_range, task.possible_rewards)
+    return summarised(same, [getattr(result, score) for result in same], *ends)
 
 
-def lines(
-    results: Iterable[Result],
-    most: int | None = None,
-    cell: Callable[[Sequence[float], Bounds | None], str] = brief,
-) -> Lines:
-    """A row for each setting, the first `most` of them; a `cell` is made of the values of all seeds. Seeds that chose a
-    setting and seeds that judged it are two rows."""
+def summaries(same: Sequence[Result]) -> dict[str, SeedSummary]:
+    """What runs of one setting came to in each score that they have, the reward over all episodes first."""
+    found = {score: seed_summary(same, score) for score in ("reward", *SCORES)}
+    return {score: one for score, one in found.items() if one.n}
+
+
+def summarised(
+    same: Sequence[Result], values: Sequence[float | None], bounds: Bounds | None, possible: Bounds
+) -> SeedSummary:
+    """The summary of a value for each run of one setting, None where there is none."""
+    known = [(float(value), result.frozen) for result, value in zip(same, values, strict=True) if value is not None]
+    learned, froze = (tuple(value for value, stuck in known if stuck is kind) for kind in (False, True))
+    return SeedSummary(learned, froze, may_freeze(same[0].setting), bounds, possible)
+
+
+def lines(results: Iterable[Result], most: int | None = None, judged: bool = False) -> Lines:
+    """A row for each setting, the first `most` of them; `judged`: on seeds that did not choose these settings. Seeds
+    that chose a setting and seeds that judged it are two rows."""
     groups = by_purpose(results)
     shown = dict(itertools.islice(groups.items(), most))
-    found = {group: score_values(same) for group, same in shown.items()}
-    scores = [name for name in SCORES if any(name in values for values in found.values())]
+    found = [summaries(same) for same in shown.values()]
+    scores = [name for name in SCORES if any(name in each for each in found)]
+    freezing = any(each["last"].frozen for each in found)
     searched = {purpose for _, purpose in groups} - {NONE}
-    rows = []
-    for label, (group, values) in zip(labels([setting for setting, _ in shown]), found.items(), strict=True):
-        cells = [cell(*values[name]) if name in values else "" for name in scores]
-        rows.append([label, *([group[1]] if searched else []), str(len(shown[group])), *cells])
-    headings = ["setting", *(["trained for"] if searched else []), "seeds", *map(SCORES.__getitem__, scores)]
-    return Lines(headings, rows, len(groups) - len(shown))
+    rows = [
+        [label, *[purpose] * bool(searched), str(len(same))]
+        + [each[name].text if name in each else "" for name in scores]
+        + [str(each["last"].frozen or "")] * freezing
+        for label, ((_, purpose), same), each in zip(
+            labels([setting for setting, _ in shown]), shown.items(), found, strict=True
+        )
+    ]
+    headings = ["setting", *["trained for"] * bool(searched), "seeds", *map(SCORES.__getitem__, scores)]
+    said = notes(each[name] for each in found for name in scores if name in each)
+    luck = [] if judged else best_of(setting for setting, purpose in groups if purpose != JUDGING)
+    return Lines([*headings, *["frozen"] * freezing], rows, said + luck, len(groups) - len(shown))
 
 
 def group_labels(groups: Iterable[Purpose], rule_name: Callable[[str], str] = str) -> list[str]:
@@ -115,11 +139,11 @@ def group_labels(groups: Iterable[Purpose], rule_name: Callable[[str], str] = st
     return [f"{label} trained-for={purpose}" for label, (_, purpose) in zip(named, groups, strict=True)]
 
 
-def score_values(same: Sequence[Result]) -> dict[str, tuple[list[float], Bounds | None]]:
-    """The values of each score that the runs of a setting have, and its bounds."""
-    known = {name: [value for result in same if (value := getattr(result, name)) is not None] for name in SCORES}
-    bounds = {name: SHARE if name == "accuracy" else same[0].setting.task.reward_range for name in SCORES}
-    return {name: (values, bounds[name]) for name, values in known.items() if values}
+def best_of(settings: Iterable[Run]) -> list[str]:
+    """What to say where a rule has several settings on one task: the lead of the best of them is partly luck."""
+    alike = collections.Counter((tuple(rule.name for rule in run.rules), run.task.label) for run in settings)
+    most = max(alike.values(), default=0)
+    return [f"best of {most}: judge it on other seeds (`coexplore tune`)"] if most > 1 else []
 
 
 def tally(results: Sequence[Result]) -> str:

@@ -4,6 +4,7 @@ There every score H − p is 0, so that no reward moves it again. Docs: freezing
 """
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,13 @@ def frozen(run: Run, last: float, seen: Rates, params: Params | None) -> bool:
     if not rates and params is not None and isinstance(run.task, Task) and not run.task.missing and within_reach(run):
         rates = firing(run, params)
     return stuck(run, rates)
+
+
+def may_freeze(run: Run) -> bool:
+    """Whether such a run can be frozen: some layer or the output is binary, and the reward of a guess is known."""
+    if not math.isfinite(run.task.chance):
+        return False
+    return any(rule.law.binary for rule in run.rules) or (not run.task.missing and run.task.output.binary)
 
 
 def within_reach(run: Run) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from coexplore.results.choosing import MEASURES, ranked
-from coexplore.results.listing import Results
+from coexplore.results.listing import Results, seed_summary
 from coexplore.run import Failure, Run, command, failure_count, failure_lines
 from coexplore.settings import refusal
-from coexplore.stats.estimates import Summary, summary
+from coexplore.stats.seed_summary import SeedSummary
 from coexplore.study.search import Outcome, Search, Seeds, Trials, conduct, outcome
 from coexplore.study.studies import Study, listed, study
 
@@ -18,7 +18,8 @@ from coexplore.study.studies import Study, listed, study
 class Tuned:
     """What `tune` gives: the setting `chosen` by the measure `by`.
 
-    `scores` has every setting that was tried, best first: its mean over the seeds it was tried on.
+    `scores` has every setting that was tried, best first by the mean of all its runs. Each is a summary: `mean`, `sd`,
+    `low` and `high` are of the runs that learned, `frozen` is the share of the others, `of_all` the mean of all.
 
     The best of many tries owes something to luck; `results`, of the chosen one on other seeds, do not. Their
     `failures` are those of the whole search: a setting of which a run failed has no score.
@@ -26,7 +27,7 @@ class Tuned:
 
     by: str
     chosen: Run
-    scores: dict[Run, Summary]
+    scores: dict[Run, SeedSummary]
     results: Results
 
     def __repr__(self) -> str:
@@ -39,9 +40,9 @@ class Tuned:
         return len(self.scores)
 
     @property
-    def score(self) -> Summary:
+    def score(self) -> SeedSummary:
         """What the chosen one came to on the judging seeds."""
-        return summary([getattr(result, self.by) for result in self.results])
+        return seed_summary(self.results, self.by)
 
 
 def tune(
@@ -123,5 +124,5 @@ def tuned(search: Search, found: Outcome, trials: Trials) -> Tuned:
     results = {run: same for run in found.tried if (same := trials.results(run, every))}
     whole = {run: same for run, same in results.items() if len(same) >= len(seeds.choose)}
     order = [*ranked(found.finalists[by], whole, by), *ranked(whole, whole, by)]  # those with more seeds first
-    scores = {run: summary([getattr(result, by) for result in whole[run]]) for run in dict.fromkeys(order)}
+    scores = {run: seed_summary(whole[run], by) for run in dict.fromkeys(order)}
     return Tuned(by, found.chosen[by], scores, Results(found.judged[by]))

@@ -5,6 +5,7 @@ A `Task` ends after one step: it `sample`s states, the network `observe`s them, 
 An environment, of many steps, is stepped by an engine of its own.
 """
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar
 
@@ -87,6 +88,11 @@ class AnyTask(Checked):
 
         A run is not expected to do worse than guessing. Where one does, statistics take the smallest value seen."""
         return None
+
+    @property
+    def possible_rewards(self) -> tuple[float, float]:
+        """The least and the greatest mean reward that a run can have; infinite where nobody knows."""
+        return -math.inf, self.reward_range[1] if self.reward_range else math.inf
 
     def bare(self: This) -> This:
         """As it is compiled: without what only people and files need."""

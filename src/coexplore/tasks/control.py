@@ -7,6 +7,7 @@ What environments show and take, as numbers, is in spaces.py.
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -23,6 +24,17 @@ from coexplore.tasks.spaces import Spaces, spaces_of
 
 ARGUMENTS = EnvArgs("what to make the environment with; may be given several times")
 OWN = ("id", "max_episode_steps", "disable_env_checker", "vectorization_mode")  # what `gymnasium.make` keeps for itself
+
+# The least and the greatest reward of a step, and the usual limit of steps, where Gymnasium's pages say so.
+STEP_REWARDS = {
+    "CartPole-v0": (0.0, 1.0, 200),
+    "CartPole-v1": (0.0, 1.0, 500),
+    "phys2d/CartPole-v0": (0.0, 1.0, 200),
+    "phys2d/CartPole-v1": (0.0, 1.0, 500),
+    "Acrobot-v1": (-1.0, 0.0, 500),
+    "MountainCar-v0": (-1.0, 0.0, 200),
+    "Pendulum-v1": (-(math.pi**2 + 0.1 * 8**2 + 0.001 * 2**2), 0.0, 200),
+}
 
 
 class Control(AnyTask):
@@ -107,6 +119,14 @@ class Control(AnyTask):
         except FieldError as error:
             return str(error)
         return None
+
+    @property
+    def possible_rewards(self) -> tuple[float, float]:
+        """Of an episode; of Gymnasium's as they are made without arguments."""
+        if self.env not in STEP_REWARDS or self.env_arg:
+            return super().possible_rewards
+        low, high, steps = STEP_REWARDS[self.env]
+        return low * (self.max_steps or steps), high * (self.max_steps or steps)
 
     def made(self) -> Any:
         """One such environment."""

@@ -57,6 +57,10 @@ class JointBits(Task):
     def reward_range(self) -> tuple[float, float]:
         return 0.0, 1.0
 
+    @property
+    def possible_rewards(self) -> tuple[float, float]:
+        return -1.0, 1.0
+
     def sample(self, B: int, key: Key[Array, ""]) -> Bool[Array, "B D"]:
         return jax.random.bernoulli(key, 0.5, (B, self.size))
 

@@ -35,6 +35,10 @@ class Multiplexer(Task):
     def reward_range(self) -> tuple[float, float]:
         return self.chance, 1.0
 
+    @property
+    def possible_rewards(self) -> tuple[float, float]:
+        return (-1.0 if self.rewards == "signed" else 0.0), 1.0
+
     def sample(self, B: int, key: Key[Array, ""]) -> Bool[Array, "B D"]:
         """B states: every bit a fair coin."""
         return jax.random.bernoulli(key, 0.5, (B, self.size))

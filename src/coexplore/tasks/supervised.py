@@ -75,6 +75,10 @@ class Labelled(Task):
         return np.arange(self.classes)
 
     @property
+    def possible_rewards(self) -> tuple[float, float]:
+        return (-math.inf, 0.0) if self.graded else (-1.0, 1.0)
+
+    @property
     def held_out_states(self) -> Int[Array, " n"]:
         return jnp.asarray(self.data.held_out)
 
