@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from browser import offline
 
-from coexplore import Boltzmann, Result, Run, grid
+from coexplore import Boltzmann, Recurrent, Reinforce, Result, Run, grid
 from coexplore.cli.report import report_command
 from coexplore.network import Params
 from coexplore.paper.figures import FIGURES
 from coexplore.report import html
 from coexplore.report.data import report
 from coexplore.report.settings import Settings
-from coexplore.stats.estimates import difference, level
+from coexplore.results.listing import seed_summary
+from coexplore.stats.estimates import difference, summary
+from coexplore.stats.seed_summary import ALL_NOTE, FEW_NOTE, FROZEN_NOTE, METHOD
 from coexplore.store import pack, read
 from coexplore.store.sealed import seal
 from coexplore.tasks.multiplexer import Multiplexer
@@ -92,7 +94,7 @@ def test_what_a_reader_turns_changes_the_chart(browser, page):
     opened(browser, page, "fig2")
     lines = "it.drawn.getOption().series.length"
     seen = [picture(browser, "fig2")]
-    for text in ("95 % interval", "no band", "first quarter", "c = 0.25"):
+    for text in ("bounded 95 %", "no band", "first quarter", "c = 0.25"):
         click(browser, "fig2", text)
         seen.append(picture(browser, "fig2"))
     assert len(set(seen)) == len(seen)
@@ -225,7 +227,7 @@ def test_the_page_as_written_has_the_same_tags_whatever_a_store_says(store):
 def test_the_pages_statistics_are_pythons(browser, page):
     opened(browser, page)
     rng = np.random.default_rng(0)
-    for n, m, shift in ((2, 2, 0.0), (5, 5, 0.1), (5, 3, 3.0), (10, 4, -0.2)):
+    for n, m, shift in ((5, 5, 0.1), (5, 7, 3.0), (10, 6, -0.2)):
         a, b = rng.normal(shift, 1, n).round(4), rng.normal(0, 0.3, m).round(4)
         ours = difference(a, b)
         for name, expected in {"difference": [ours.effect, ours.low, ours.high], "improvement": newcombe(a, b)}.items():
@@ -233,19 +235,67 @@ def test_the_pages_statistics_are_pythons(browser, page):
             assert [theirs[key] for key in ("effect", "low", "high")] == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
-def test_the_pages_draws_are_pythons(browser, page):
-    """Of values with bounds: the same intervals, to rounding, whatever the sizes."""
-    opened(browser, page)
-    rng = np.random.default_rng(0)
-    for n, m, bounds in ((1, 2, [0.0, 1.0]), (5, 5, [0.0, 1.0]), (20, 7, [0.5, 1.0]), (40, 100, [-1.0, 1.0])):
-        a, b = rng.uniform(0.5, 0.99, n).round(4), rng.uniform(0.4, 1.02, m).round(4)
-        for name, groups in {"level": [a], "difference": [a, b]}.items():
-            ours = {"level": level, "difference": difference}[name](*groups, tuple(bounds))
-            given = [*(group.tolist() for group in groups), bounds]
-            theirs = browser.execute_script(f"return coexplore.{name}(...arguments)", *given)
-            assert [theirs[key] for key in ("effect", "low", "high")] == pytest.approx(
-                [ours.effect, ours.low, ours.high], abs=1e-9
-            )
+def side_by_side(browser):
+    """The cells of the table of the reader's runs, by heading."""
+    script = """
+    const texts = (row) => [...row.children].map((cell) => cell.innerText.replace(/\\s+/g, " ").trim());
+    const [head, ...rows] = [...document.querySelectorAll("table.stacks tr")].map(texts);
+    return rows.map((row) => Object.fromEntries(row.map((cell, i) => [head[i], cell])));"""
+    return browser.execute_script(script)
+
+
+def test_the_readers_runs_are_told_as_tables_tell_them(browser, tmp_path):
+    """Five seeds; twenty of which three froze; three; and five of which all froze."""
+    five = [made_up(run, r) for run, r in zip(grid(Run(), seed=range(5)), (0.76, 0.79, 0.80, 0.82, 0.84), strict=True)]
+    rewards = [0.78 + 0.002 * i for i in range(17)] + [0.0] * 3
+    twenty = grid(Run(rule=Recurrent()), seed=range(20))
+    twenty = [made_up(run, r, r == 0.0) for run, r in zip(twenty, rewards, strict=True)]
+    three = [made_up(run, 0.5 + run.seed / 10) for run in grid(Run(rule=Reinforce()), seed=range(3))]
+    frozen = [made_up(run, 0.0, True) for run in grid(Run(rule=Recurrent(1.0)), seed=range(5))]
+    groups = [five, frozen, twenty, three]
+    (tmp_path / "page.html").write_text(html.page(report([*five, *frozen, *twenty, *three], "")).html)
+    opened(browser, tmp_path / "page.html")
+    rows = side_by_side(browser)
+    order = sorted(groups, key=lambda same: next(i for i, one in enumerate(rows) if belongs(one, same)))
+    found = [seed_summary(same, "reward") for same in order]
+    assert [one["seeds"] for one in rows] == [str(one.n) for one in found]
+    assert [one["frozen"] for one in rows] == [str(one.frozen) for one in found]
+    assert [one["reward [Student's 95 %]"] for one in rows] == [one.text.replace("; all", " all") for one in found]
+    assert [one["difference [Welch's 95 %]"] for one in rows] == [apart(order[0], same) for same in order]
+    method, notes = browser.execute_script(
+        "return ['method', 'notes'].map((id) => document.getElementById(id).textContent)"
+    )
+    assert method == f"reward: {METHOD}"
+    assert all(note in notes for note in (FEW_NOTE, FROZEN_NOTE, ALL_NOTE))
+    best = browser.execute_script("return document.getElementById('best').textContent")
+    assert best == "best of 2: judge it on other seeds (coexplore tune)"
+
+
+def belongs(row, same):
+    return row["seeds"] == str(len(same)) and row["frozen"].startswith(f"{sum(r.frozen for r in same)} of")
+
+
+def apart(rival, same):
+    """The difference from a rival, of runs that learned, as the page writes it."""
+    a, b = ([result.reward for result in one if not result.frozen] for one in (same, rival))
+    if same is rival or not a:
+        return "" if same is rival else "–"
+    found = difference(a, b)
+    ends = f" [{found.low:+.3f}, {found.high:+.3f}]" if min(len(a), len(b)) >= 5 else ""
+    return f"{found.effect:+.3f}{ends}".replace("-", "−")
+
+
+def test_curves_are_of_the_runs_that_learned_with_students_interval(browser, tmp_path):
+    levels = [0.70, 0.72, 0.75, 0.77, 0.80, 0.0]
+    results = [made_up(run, r, r == 0.0) for run, r in zip(grid(Run(), seed=range(6)), levels, strict=True)]
+    (tmp_path / "page.html").write_text(html.page(report(results, "")).html)
+    opened(browser, tmp_path / "page.html")
+    told = of(browser, "compare", "it.csv()").splitlines()[1].split(",")
+    found = summary(levels[:5])
+    assert [float(x) for x in told[2:]] == pytest.approx(found, abs=2e-4)
+    assert of(browser, "seeds", "it.drawn.getOption().series[0].data.map((one) => one.symbol)") == [
+        *["circle"] * 5, "emptyCircle"
+    ]  # fmt: skip
 
 
 def test_verdicts_come_with_their_columns_folded_and_only_where_their_runs_are(browser, page, tmp_path):
@@ -308,8 +358,8 @@ def of_two_kinds(seeds):
     return [made_up(run, 0.4 if run.seed < 1000 else 0.6) for run in runs]
 
 
-def made_up(run, reward):
-    curve, seen = np.full(1000, reward, np.float32), {"firing.0": np.full((1, 1), 0.5, np.float32)}
+def made_up(run, reward, frozen=False):
+    curve, seen = np.full(1000, reward, np.float32), {"firing.0": np.full((1, 1), float(frozen) or 0.5, np.float32)}
     return Result(run, "cpu", curve, Params((), None), {}, seen)
 
 

@@ -21,6 +21,7 @@ from coexplore.report.settings import Settings, exact
 from coexplore.results.palette import ON_DARK, RULES, SHADES, SPARE, both_names
 from coexplore.run import Result, dashed
 from coexplore.stats.estimates import student
+from coexplore.stats.seed_summary import LEAST, METHOD, NOTES
 from coexplore.store import StoreError
 from coexplore.tasks.multiplexer import Multiplexer
 
@@ -46,6 +47,9 @@ def report(results: Sequence[Result], store: str, problems: Iterable[str] = (), 
         "untrained": untrained(drawn, judged),
         "inside": inside(whole, settings),
         "student": student_table(),
+        "least": LEAST,
+        "method": METHOD,
+        "notes": NOTES,
         "palette": palette(),
         "live": False,
     }

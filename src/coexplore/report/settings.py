@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coexplore.paper.measures import draws
+from coexplore.results.listing import seed_summary
 from coexplore.run import JUDGING, Result, Run, by_purpose, command, dashed, flat, thinned, written
 from coexplore.run.result import NONE, Purpose
 from coexplore.settings import specs
 from coexplore.stats.bounded import Bounds, drawn
 from coexplore.stats.estimates import student, window
 from coexplore.stats.modes import bimodal
+from coexplore.stats.seed_summary import NOTES, notes
 
 DIGITS, FEWER = 4, 2  # of points that are drawn; of large ones
 MOST_STRETCHES = 5  # of seeds without a gap, with a command each
@@ -50,13 +52,38 @@ def stretches(same: Sequence[Result]) -> list[range]:
 
 
 def _band(values: NDArray[np.floating], bounds: Bounds | None) -> dict[str, list[float | None]]:
-    """The ends of the intervals at each point of curves [seeds, P]."""
+    """The ends of the bounded intervals (without bounds, of Student's) at each point of curves [seeds, P]."""
     if bounds:
         low, high = drawn(values.T.astype(np.float64), bounds, every=10).interval
     else:
         half = float(student(len(values) - 1)) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
         low, high = values.mean(axis=0) - half, values.mean(axis=0) + half
     return {"lows": [short(y) for y in low], "highs": [short(y) for y in high]}
+
+
+def _cells(same: Sequence[Result]) -> dict[str, Any]:
+    """What the runs came to in each window as tables say it, how many froze, and what to say of both."""
+    found = {name: seed_summary(same, field) for name, field in WINDOWS.items()}
+    frozen = found["all"].frozen
+    return {
+        "cells": {name: one.text.replace("-", "−") for name, one in found.items()},
+        "frozen": frozen and str(frozen),
+        "notes": list(map(NOTES.index, notes(found.values()))),
+    }
+
+
+def _learned(same: Sequence[Result], run: Run) -> dict[str, Any]:
+    """The mean curve of the runs that learned, where others froze, and of how many runs the mean curve is."""
+    curves = [result.curve for result in same if not result.frozen]
+    if len(curves) in (0, len(same)):
+        return {"averaged": len(same)}
+    return {"averaged": len(curves), "learned": _mean_curve(thinned(curves, run.length)[1])}
+
+
+def _mean_curve(values: NDArray[np.floating]) -> dict[str, list[float | None] | None]:
+    """Of curves [seeds, P], with their standard deviation."""
+    sd = [short(y) for y in values.std(axis=0, ddof=1)] if len(values) > 1 else None
+    return {"mean": [short(y) for y in values.mean(axis=0)], "sd": sd}
 
 
 def windows(same: Sequence[Result]) -> dict[str, list[float | None]]:
@@ -103,9 +130,9 @@ class Settings:
 
     def _row(self, group: Purpose, words: dict[str, str], same: Sequence[Result]) -> dict[str, Any]:
         run, purpose = group
-        curves = [result.curve for result in same if result.has_curve]  # none of settings that only served to choose
+        drawn = [result for result in same if result.has_curve]  # none of settings that only served to choose
+        curves, bounds = [result.curve for result in drawn], run.task.reward_range
         x, values = thinned(curves, run.length) if curves else (np.zeros(0), np.zeros((1, 0)))
-        several, bounds = len(curves) > 1, run.task.reward_range
         return {
             "id": run.digest[:16] + (f"-{purpose}" if purpose != NONE else ""),
             "rule": words["rule"],
@@ -115,12 +142,13 @@ class Settings:
             "command": _repeated(run, same),
             "draws": draws(run),
             "axis": self._shared(tuple(round(float(end), 1) for end in x)),
-            "mean": [short(y) for y in values.mean(axis=0)],
-            "sd": [short(y) for y in values.std(axis=0, ddof=1)] if several else None,
-            **(_band(values, bounds) if several else {}),
+            **_mean_curve(values),
+            **(_band(values, bounds) if len(curves) > 1 else {}),
+            **_learned(drawn, run),
             "bounds": bounds,
             "possible": bounds or ([short(values.min()), short(values.max())] if curves else None),
             **windows(same),
+            **_cells(same),
             "runs": [_run(result) for result in sorted(same, key=lambda result: result.run.seed)],
         }
 

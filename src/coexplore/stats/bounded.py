@@ -7,7 +7,7 @@ The interval goes from the lower quantile of m_low to the upper one of m_high. O
 what the sample did not happen to hold: of twenty runs in twenty that learned, one in six may still freeze.
 For a difference of means, m_low of one less m_high of the other, drawn independently, and the reverse.
 
-The draws depend on nothing but the size of a group, and the report's page makes the same ones (statistics.js).
+The draws depend on nothing but the size of a group.
 """
 
 import functools

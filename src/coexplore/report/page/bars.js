@@ -70,7 +70,7 @@ function placeHint(letter, x, lines, { window, band }) {
 }
 
 const placesSummary = (lines, letter) => ({
-  columns: ["line", letter, "chosen", "first quarter", "last quarter", "all"],
+  columns: ["line", letter, "chosen", "first quarter [bounded 95 %]", "last quarter", "all"],
   rows: lines.flatMap((line) => line.places.map((place) => [line.label, String(place[0]), place[3],
     ...["first", "last", "all"].map((window) => withInterval(place[2][window]))])),
 });

@@ -1,18 +1,27 @@
-// Learning curves: the mean over seeds, with a band of one sd or of the 95 % interval.
+// Learning curves: the mean over seeds, with a band of one sd or of a 95 % interval. Those of the reader's runs are of the
+// runs that learned, with Student's interval; those of figures are of all runs, with the interval that verdicts have.
 
-const BANDS = { sd: "± sd", interval: "95 % interval", none: "no band" };
+const BANDS = { sd: "± sd", interval: "Student's 95 %", none: "no band" };
+const FIGURE_BANDS = { ...BANDS, interval: "bounded 95 %" };
 const WINDOWS = { all: "all", first: "first quarter", last: "last quarter" };
 
 // One line from a setting: x in episodes, or in draws of the hidden layer.
-function curve(setting, { label = setting.label, look, compute = false }) {
+function curve(setting, { label = setting.label, look, compute = false, learned = false }) {
   const axis = data.axes[setting.axis];
+  const { mean, sd } = (learned && setting.learned) || setting;
+  const interval = learned ? students(mean, sd, setting.averaged) : setting.lows && [setting.lows, setting.highs];
   return {
-    label, look, setting,
+    label, look, setting, mean, sd, interval,
     x: compute ? axis.map((x) => x * setting.draws) : axis,
-    mean: setting.mean,
-    band: (kind) => !setting.sd || kind === "none" ? null : kind === "interval" ? [setting.lows, setting.highs] :
-      spread(setting.mean, setting.sd, setting.possible),
+    band: (kind) => !sd || kind === "none" ? null : kind === "interval" ? interval : spread(mean, sd, setting.possible),
   };
+}
+
+// Ends of Student's interval at each point; none of fewer runs than have one in tables.
+function students(mean, sd, n) {
+  if (!sd || n < data.least) return null;
+  const half = sd.map((spread) => student(n - 1) * spread / Math.sqrt(n));
+  return [-1, 1].map((side) => mean.map((y, i) => y + side * half[i]));
 }
 
 // One sd on either side, but not beyond what is possible.
@@ -88,14 +97,21 @@ function nearest(x, at) {
   return at - x[after - 1] < x[after] - at ? after - 1 : after;
 }
 
+// Of a figure; of the reader's runs it is `learnedSummary`.
 const curvesSummary = (lines) => ({
-  columns: ["setting", "seeds", "first quarter", "last quarter", "all"],
+  columns: ["setting", "seeds", "first quarter [bounded 95 %]", "last quarter", "all"],
   rows: lines.map(({ label, setting }) => [label, String(setting.runs.length),
     ...["first", "last", "all"].map((window) => withInterval(setting[window]))]),
 });
 
+const learnedSummary = (lines) => ({
+  columns: ["setting", "seeds", "frozen", "first quarter [Student's 95 %]", "last quarter", "all"],
+  rows: lines.map(({ label, setting }) => [label, String(setting.runs.length), setting.frozen ?? "",
+    ...["first", "last", "all"].map((window) => setting.cells[window])]),
+});
+
 const curvesPoints = (lines, compute = false) => ({
   columns: ["setting", compute ? "draws" : unit(lines), "reward", "sd", "low", "high"],
-  rows: lines.flatMap(({ label, x, mean, setting }) =>
-    x.map((at, i) => [label, at, mean[i], setting.sd?.[i], setting.lows?.[i], setting.highs?.[i]])),
+  rows: lines.flatMap(({ label, x, mean, sd, interval }) =>
+    x.map((at, i) => [label, at, mean[i], sd?.[i], interval?.[0][i], interval?.[1][i]])),
 });

@@ -38,7 +38,7 @@ function figureCard(figure) {
   return el("article", { class: "card", id: figure.name },
     el("h1", { id: "figure-title" }, figure.title), el("p", { class: "faint" }, figureNote(figure) + (places && dots ? " · dots: single seeds, where they come out in two kinds" : "")),
     unmixedNote(), chart.element, relegend(() => legend(all(), state.hidden, () => chart.update())),
-    el("div", { class: "controls" }, choice("band", BANDS, state.band, change("band")), windows,
+    el("div", { class: "controls" }, choice("band", FIGURE_BANDS, state.band, change("band")), windows,
       sizes ? slider("only", names, state.size, change("size")) : null), claimLinks(figure), command(figure.command));
 }
 
@@ -68,7 +68,8 @@ function figureNote(figure) {
   const seeds = figure.seeds.join("/");
   const absent = figure.missing ? ` · ${figure.missing} of its places not trained` : "";
   const length = figure.episodes ? ` · ${whole(figure.episodes)} episodes` : "";
-  return `mean over ${seeds} ${seeds === "1" ? "seed" : "seeds"}${length}${absent}`;
+  const frozen = data.about.frozen ? ", frozen runs too" : "";
+  return `mean over ${seeds} ${seeds === "1" ? "seed" : "seeds"}${frozen}${length}${absent}`;
 }
 
 function claimLinks(figure) {

@@ -47,4 +47,4 @@ window.addEventListener("hashchange", () => {
 byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
 theme.start();
 show();
-window.coexplore = { charts, difference, improvement, labelled, level, number, renew, get data() { return data; } };
+window.coexplore = { charts, difference, improvement, labelled, number, renew, get data() { return data; } };

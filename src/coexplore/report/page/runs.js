@@ -1,6 +1,7 @@
 // The reader's runs: what there is, and any settings side by side, against one of them.
 
 const PLACE = { first: 1, last: 2, all: 3 }; // of each window in a run's row
+const FROZEN = 4;
 const [MOST, MOST_LISTED] = [8, 200]; // settings compared unasked, and those to choose from at a time
 
 function runs() {
@@ -34,20 +35,22 @@ function compare() {
   const chosen = () => {
     const settings = inOrder(idsShown(state).map((id) => data.settings.find((one) => one.id === id)).filter(Boolean));
     const [looked, labels] = [looks(settings.map((one) => one.rule)), labelled(settings)];
-    return settings.map((one, i) => curve(one, { look: looked[i], label: labels[i] }));
+    return settings.map((one, i) => curve(one, { look: looked[i], label: labels[i], learned: true }));
   };
+  const hollow = el("p", { class: "faint" }, "hollow: frozen runs");
   const about = el("p", { class: "faint" });
   const chart = new Chart({
-    name: "compare", option: (width) => curvesOption(chosen(), state, width), summary: () => curvesSummary(chosen()), points: () => curvesPoints(chosen()),
+    name: "compare", option: (width) => curvesOption(chosen(), state, width), summary: () => learnedSummary(chosen()), points: () => curvesPoints(chosen()),
     label: () => `Learning curves of ${chosen().map((line) => line.label).join(", ")}`,
   });
   const seeds = new Chart({
-    name: "seeds", option: (size) => { seedsFit(seeds, chosen(), size); return seedsOption(chosen(), state, size); }, summary: () => curvesSummary(chosen()), points: () => seedsPoints(chosen()),
+    name: "seeds", option: (size) => { seedsFit(seeds, chosen(), size); return seedsOption(chosen(), state, size); }, summary: () => learnedSummary(chosen()), points: () => seedsPoints(chosen()),
     label: () => `The reward of each seed, ${WINDOWS[state.window]}`,
   });
   const place = el("div", { class: "scroll" });
   const show = () => {
     about.textContent = sharedNote(chosen(), state);
+    hollow.hidden = !chosen().some(({ setting }) => setting.runs.some((run) => run[FROZEN]));
     for (const one of [chart, seeds]) one.update();
     place.replaceChildren(comparison(chosen(), state, show));
   };
@@ -57,12 +60,13 @@ function compare() {
   theme.shown.push(show);
   show();
   return [el("div", { class: "card first" }, about, chart.element, controls, picker(state, show)),
-    el("div", { class: "card" }, el("h2", {}, "Each seed"), seeds.element), el("div", { class: "card" }, el("h2", {}, "Side by side"), place)];
+    el("div", { class: "card" }, el("h2", {}, "Each seed"), hollow, seeds.element), el("div", { class: "card" }, el("h2", {}, "Side by side"), place)];
 }
 
 function sharedNote(lines, state) {
   const counts = [...new Set(lines.map(({ setting }) => setting.runs.length))].sort((a, b) => a - b);
-  const seeds = counts.length === 1 && counts[0] === 1 ? "one seed" : `mean over ${counts.join("/")} seeds`;
+  const mean = lines.some(({ setting }) => setting.learned) ? "mean of the runs that learned, of" : "mean over";
+  const seeds = counts.length === 1 && counts[0] === 1 ? "one seed" : `${mean} ${counts.join("/")} seeds`;
   return lines.length ? [shared(lines.map((line) => line.setting)), seeds, hiddenNote(lines.length, state)].filter(Boolean).join(" · ") : "No setting is chosen.";
 }
 
@@ -72,9 +76,6 @@ function hiddenNote(count, state) {
   const why = state.chosen ? "" : `: ${usual().why}`;
   return others ? `${whole(count)} of ${plural(data.settings.length, "setting")}${why}; ${whole(others)} ${others === 1 ? "other" : "others"} under “Choose settings”` : null;
 }
-
-// What the rewards of both lie within, if that is known.
-const outer = (a, b) => a && b && [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
 
 // What the reader has chosen or, as long as that is nothing, what is usual: runs that finish later come in.
 const idsShown = (state) => state.chosen ?? usual().settings.map((one) => one.id);
@@ -118,21 +119,43 @@ function picker(state, show) {
 }
 
 function comparison(lines, state, show) {
-  const values = (line) => line.setting.runs.map((run) => run[PLACE[state.window]]);
+  const values = (runs) => runs.map((run) => run[PLACE[state.window]]);
   const ids = lines.map((line) => line.setting.id);
   const at = Math.max(0, ids.indexOf(state.against));
-  const rival = lines[at];
+  const rival = lines[at]?.setting;
   const text = ({ effect, low, high }, write) => write(effect) + (missing(low) ? "" : ` [${write(low)}, ${write(high)}]`);
-  const rows = lines.map((line) => {
-    const [mine, theirs, bounds] = [values(line), values(rival), outer(line.setting.bounds, rival.setting.bounds)];
-    const same = line === rival;
-    return [el("span", {}, swatch(line.look), line.label), String(mine.length), text(level(mine, bounds), number),
-      same ? "" : text(difference(mine, theirs, bounds), signed), same ? "" : text(improvement(mine, theirs), number), again(line.setting.command)];
+  const rows = lines.map(({ look, label, setting }) => {
+    const cells = [el("span", {}, swatch(look), label), String(setting.runs.length), inTwo(setting.frozen ?? "", /^(.*?) (\[.*)$/), inTwo(setting.cells[state.window], /^(.*?\])(?:; | )(.*)$/)];
+    if (setting === rival) return [...cells, "", "", again(setting.command)];
+    const learned = [setting, rival].map((one) => values(one.runs.filter((run) => !run[FROZEN])));
+    const apart = learned.every((some) => some.length) ? text(difference(...learned), signed) : "–";
+    return [...cells, apart, text(improvement(values(setting.runs), values(rival.runs)), number), again(setting.command)];
   });
-  const columns = ["setting", "seeds", "reward [95 %]", "difference [95 %]", "P(improvement)", "again"];
+  const columns = ["setting", "seeds", "frozen", "reward [Student's 95 %]", "difference [Welch's 95 %]", "P(improvement)", "again"];
+  const notes = tableNotes(lines).flatMap((note) => [note, el("br")]);
   return el("div", {}, lines.length > 1 ? select("against", lines.map((line) => line.label), at, (i) => { state.against = ids[i]; show(); }) : null,
-    table(columns, rows, { class: "stacks" }),
-    el("details", { class: "more" }, el("summary", {}, "how the intervals are made"), el("p", { class: "faint" }, "At 95 % over seeds: Gaffke's, which stay within what a reward can be, or, where nobody knows that, Student's and Welch's; for P(improvement), the probability that a run of the setting beats one of the other, Newcombe's score interval.")));
+    el("p", { class: "faint", id: "method" }, `reward: ${data.method}`), table(columns, rows, { class: "stacks" }), ...bestOf(lines.map((line) => line.setting)),
+    notes.length ? el("details", { class: "more" }, el("summary", {}, "what the numbers are"), el("p", { class: "faint", id: "notes" }, notes)) : null);
+}
+
+// A cell with the second part of its text below the first.
+function inTwo(text, parts) {
+  const [, first, rest] = text.match(parts) ?? [null, text, null];
+  return text && el("span", {}, first, rest ? el("small", {}, rest) : null);
+}
+
+// What a reader must know of the table beside its headings.
+function tableNotes(lines) {
+  const kinds = "difference: of the runs that learned; P(improvement): that a run of the setting beats one of the other, of all runs, with Newcombe's 95 % score interval";
+  const said = data.notes.filter((_, i) => lines.some(({ setting }) => setting.notes.includes(i)));
+  return [...said, ...(lines.length > 1 ? [kinds] : [])];
+}
+
+// Where a rule has several settings on one task, the lead of the best of them is partly luck.
+function bestOf(settings) {
+  const alike = Map.groupBy(settings, (one) => `${one.rule} ${one.words.task}`);
+  const most = Math.max(0, ...[...alike.values()].map((some) => some.length));
+  return most > 1 ? [el("p", { class: "faint", id: "best" }, `best of ${most}: judge it on other seeds (coexplore tune)`)] : [];
 }
 
 const again = (text) => text ? button("copy the command", () => copy(text), { class: "small", title: text }) : "";

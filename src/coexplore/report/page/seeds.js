@@ -28,10 +28,10 @@ function seedsOption(lines, { window }, size) {
       type: "category", inverse: true, data: seedsNames(lines, size).map((rows) => rows.join("\n")), axisTick: { show: false },
       axisLabel: { color: theme.colour("text"), lineHeight: LINE, interval: 0 },
     }),
-    tooltip: tooltip({ formatter: ({ value: [x, i, seed] }) => told(lines[i].label, [[lines[i].look.colour, `seed ${seed}`, number(x)]]) }),
+    tooltip: tooltip({ formatter: ({ value: [x, i, seed, frozen] }) => told(lines[i].label, [[lines[i].look.colour, `seed ${seed}${frozen ? ", frozen" : ""}`, number(x)]]) }),
     series: lines.map((line, i) => ({
       type: "scatter", name: line.label, symbolSize: 7, itemStyle: { color: line.look.colour, opacity: line.setting.runs.length > 30 ? 0.4 : 0.8 },
-      data: line.setting.runs.map((run, k) => ({ value: [value(run), i, run[0]], symbolOffset: [0, line.setting.runs.length > 1 ? Math.round(16 * aside(k)) : 0] })),
+      data: line.setting.runs.map((run, k) => ({ value: [value(run), i, run[0], run[FROZEN]], symbol: run[FROZEN] ? "emptyCircle" : "circle", symbolOffset: [0, line.setting.runs.length > 1 ? Math.round(16 * aside(k)) : 0] })),
     })),
   };
 }
