@@ -42,21 +42,22 @@ class Picture(Figure):
 
 
 def plot(results: Iterable[Result], path: str | Path | None = None) -> Figure:
-    """Learning curves of `results`: the mean over seeds of each setting, the band one standard deviation. Saved if
-    given a `path`.
+    """Learning curves of `results`: for each setting the mean of the runs that learned, with a band of one standard
+    deviation. Saved if given a `path`.
 
-    Seeds that chose a setting and seeds that judged it are two lines. Results of which a pack kept no curve are left
-    out."""
+    Of a setting whose runs all froze it is the mean of all. Seeds that chose a setting and seeds that judged it are two
+    lines. Results of which a pack kept no curve are left out."""
     groups = by_purpose(result for result in gathered(results) if result.has_curve)
     if not groups:
         raise refusal("results", [], "some that have a curve")
-    named = dict(zip(group_labels(groups, both_names), groups.values(), strict=True))
+    drawn = [[result for result in same if not result.frozen] or same for same in groups.values()]
+    named = dict(zip(group_labels(groups, both_names), drawn, strict=True))
     figure, (axes,) = panels(1)
     with mpl.rc_context(LOOK):
         shown = lines({label: rule_of(same) for label, same in named.items()})
         told_by_colour = len({line.look.colour for line in shown}) == len(shown)
         curves(axes, named, shown, named=told_by_colour and len(shown) <= MOST_NAMES)
-        axes.set_title(caption(groups.values()), size=10)
+        axes.set_title(caption(groups.values(), of="the runs that learned"), size=10)
     if path is not None:
         save(figure, checked_path("path", path))
     return figure
@@ -109,12 +110,14 @@ def save(figure: Figure, *paths: Path) -> None:
         figure.set_dpi(dpi)
 
 
-def caption(groups: Iterable[Sequence[Result]], band: str = "sd") -> str:
-    """What a reader must know of the numbers: how many seeds, and how many runs froze."""
+def caption(groups: Iterable[Sequence[Result]], band: str = "sd", of: str = "") -> str:
+    """What a reader must know of the numbers: how many seeds, how many runs froze and, if some did, `of` which runs the
+    mean is, if not of all."""
     groups = list(groups)
     counts = sorted({len(same) for same in groups})
-    seeds = f"mean{band and f' ± {band}'} over {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
     froze = sum(result.frozen for same in groups for result in same)
+    mean = f"mean{band and f' ± {band}'} {f'of {of}, of' if of and froze else 'over'}"
+    seeds = f"{mean} {'/'.join(map(str, counts))} seeds" if counts[-1] > 1 else "one seed"
     return seeds + (f" · {froze} of {sum(map(len, groups))} runs froze" if froze else "")
 
 
