@@ -339,14 +339,14 @@ def starting(pack):
     """Settings to start from in environments: mean ranks of what was tried, and what the best of them returns."""
     import gymnasium
 
-    page, kept = runpy.run_path(str(ROOT / "benchmarks" / "starting.py")), results(pack)
-    here = {setting: Run.from_dict(setting.to_dict()) for setting in {result.setting for result in kept}}
-    kept = [as_here(result, here[result.setting]) for result in kept]
+    page, packed = runpy.run_path(str(ROOT / "benchmarks" / "starting.py")), results(pack)
+    here = {setting: Run.from_dict(setting.to_dict()) for setting in {result.setting for result in packed}}
+    kept = [as_here(result, here[result.setting]) for result in packed]
     study, ranks = {}, {}
     for label, kind in page["KINDS"].items():
         tried = [page["flags"]({one: page["value"](run, one) for one in kind.grid}) for run in page["tuning"](kind)[0]]
-        ranks[label] = dict(zip(tried, page["mean_ranks"](kind, kept), strict=True))
-        for env, runs in page["judged"](kind, page["chosen"](kind, kept)).items():
+        ranks[label] = dict(zip(tried, page["mean_ranks"](kind, packed), strict=True))
+        for env, runs in page["judged"](kind, page["chosen"](kind, packed)).items():
             for run in runs:
                 same = [result for result in kept if result.setting == run and result.seed in page["JUDGING"]]
                 study.setdefault(run.rules[0].name, {})[env] = cell(same)
