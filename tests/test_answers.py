@@ -71,6 +71,7 @@ def test_where_the_paper_is_not_right_the_parity_of_T_is_told_as_it_came_out():
     assert f"{one.effect:.3f} [{one.low:.3f}, {one.high:.3f}]" in errata
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", SEARCHED)
 def test_searches_are_told_as_their_runs_came_out(name):
     tuning, contest = contest_of(name)

@@ -145,6 +145,7 @@ def test_agents_whose_rule_gives_no_numbers_are_found():
     assert failure.reason == f"rule {rule.name!r}: b of credit is not finite, in step 1"
 
 
+@pytest.mark.learning
 def test_an_environment_that_breaks_later_ends_its_run_and_not_its_neighbours(monkeypatch):
     """In the fourth episode of one seed of three, which are trained together."""
     env, episodes = an_environment(), []

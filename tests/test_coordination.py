@@ -134,6 +134,7 @@ def test_what_cannot_be_asked_for_is_refused_in_one_line():
         beyond_command(["coordination", "--scale", "tiny"])
 
 
+@pytest.mark.learning
 def test_the_smallest_search_ends_in_a_table_a_picture_verdicts_and_a_pack(tmp_path, monkeypatch, capsys):
     two = {"Algorithm 2": coordination.COUPLED["Algorithm 2"]}  # the others' claims are not run
     small = {"SHARES": (0.0, 0.5), "UNITS": (2,), "COUPLINGS": (0.5,), "RATES": (0.02,)}

@@ -93,6 +93,7 @@ def test_the_example_of_optuna_stops_some_runs_and_finishes_others(monkeypatch, 
     assert 0 < int(stopped) < 12
 
 
+@pytest.mark.learning
 def test_the_page_on_tasks_of_ones_own_does_what_it_says(tmp_path, monkeypatch, capsys, here):
     """The first three blocks are a module, the fourth trains on it, then come the commands and a declared version."""
     page = (ROOT / "docs" / "tasks.md").read_text()

@@ -126,7 +126,12 @@ def test_asking_changes_nothing(engine, name):
     assert dict(os.environ) == before
 
 
-@pytest.mark.parametrize("name", [name for name in engines.NAMES if name != "cuda"])
+SLOW = ("control", "functional")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.learning] * (x in SLOW)) for x in engines.NAMES if x != "cuda"]
+)
 def test_whoever_computes_in_64_bits_elsewhere_gets_the_same_runs(name, tmp_path):
     run = RUNS[name]
 

@@ -185,6 +185,7 @@ def test_the_control_engine_learns_the_same_from_the_same_first_states(env, epis
         np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-3)
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_rule_fits_into_the_loop(name):
     run = dataclasses.replace(PLAIN, rule=BUILT_IN[name]())

@@ -21,6 +21,7 @@ from coexplore.study import study
 probes.register()
 ENGINES = {"control": "probe/numbers-v0", "functional": "phys2d/Pendulum-v0"}  # actions that are numbers
 CHOICES = {"control": "probe/walk-v0", "functional": "phys2d/CartPole-v1"}
+EACH = [pytest.param(name, marks=[pytest.mark.learning] * (name == "functional")) for name in ENGINES]
 
 
 def run_of(rule, env, episodes=6, **settings):
@@ -41,7 +42,7 @@ class Vanishing(Bernoulli):
         return Activity(jnp.where(jnp.abs(params.b).max() > 0.05, jnp.nan, found.h), found.draws)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH)
 @pytest.mark.parametrize(
     ("changes", "what"),
     [({"credit": late}, "b of credit"), ({"law": property(lambda self: Vanishing())}, "the action")],
@@ -67,7 +68,7 @@ def test_a_parameter_that_no_credit_has_lost_and_a_td_error_that_loses_them_all_
         assert blame.of_agent(run, params, ascent, 7) == line
 
 
-@pytest.mark.parametrize("engine", CHOICES)
+@pytest.mark.parametrize("engine", EACH)
 def test_a_run_of_choices_ends_where_its_credit_is_lost_and_its_neighbours_go_on(engine):
     """No action is ever none there: it is the parameters that tell."""
     rule = a_rule(credit=late)()

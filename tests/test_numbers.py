@@ -64,6 +64,7 @@ def test_what_local_critics_cost_is_what_the_runs_in_this_repository_say():
     assert len(cells) == len(rules)
 
 
+@pytest.mark.learning
 def test_the_verdicts_on_the_pages_are_those_of_the_runs_in_this_repository():
     """docs/claims.md has the words of the pack with 200 seeds; the dated notes in docs/verdicts.md those of the 20."""
     script = """

@@ -59,6 +59,7 @@ def assert_same_arrays(a, b):
         assert np.array_equal(x, y)
 
 
+@pytest.mark.learning
 def test_a_setting_is_in_a_pack_once_and_a_run_costs_its_curve_and_little_else(whole, path):
     about, tensors, _ = unseal(path)
     assert [stated["seeds"] for stated in about["settings"]] == [[0, 1, 2]] * 2

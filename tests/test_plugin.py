@@ -88,6 +88,7 @@ reinforce --episodes 16 --task {CORRIDOR}
 """
 
 
+@pytest.mark.learning
 def test_all_of_it_goes_through_commands_stores_and_processes_as_ours_does(excursion, here, tmp_path):
     store, runs = tmp_path / "store", runs_of(excursion)
     for line in COMMANDS.split("\n")[1:-1]:

@@ -42,6 +42,7 @@ def plug_in(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.learning
 def test_the_rule_of_the_readme_has_twelve_lines_and_learns_as_a_plug_in(plug_in, here):
     (block,) = (text for text in PYTHON if "class Population" in text)
     rule = block.split("class Population")[1].partition("results =")[0]

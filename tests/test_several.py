@@ -247,6 +247,7 @@ def test_an_update_of_every_rule_fits_them(task):
         assert guard.fault(Run(rule=rule(), task=task, episodes=64, **SMALL)) is None
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize(("task", "least"), [(Switches(), 0.0), (Dials(), -2.0)])
 def test_a_team_trains_acts_and_is_evaluated(task, least):
     """The bounds of its rewards are those of every joint action."""

@@ -106,6 +106,7 @@ def test_rates_scaled_by_the_fan_in_fall_above_the_first_layer_and_never_rise():
     assert (falling[1].start, falling[1].stop) == pytest.approx((0.01 * 20 / 64, 0.001 * 20 / 64))
 
 
+@pytest.mark.learning
 def test_agents_hear_signed_signals_and_pace_the_recurrent_weights_by_themselves():
     rule = Recurrent(steps=1, chain_signals="signed", recurrent_rate=0.5)
     rates = {"learning_rate": Linear(0.01, 0.001), "rate_scaling": "fan-in"}

@@ -97,6 +97,7 @@ def contents(folder):
     return {result.run.digest: (result.engine, result.provenance["sha256"]) for result in found}
 
 
+@pytest.mark.faults
 def test_killed_at_twenty_moments_a_study_ends_with_the_same_bits(tmp_path, environment, undisturbed, monkeypatch):
     words = [sys.executable, "-W", "ignore", "-c", STUDY, str(tmp_path), "20"]
     log = subprocess.run(words, check=True, env=environment, capture_output=True, text=True).stdout.splitlines()

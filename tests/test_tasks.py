@@ -140,6 +140,7 @@ def test_a_function_is_known_by_its_name_and_version():
         train(stranger, progress=False)
 
 
+@pytest.mark.learning
 def test_a_bandit_is_learned():
     task = Bandit(lambda s, a: jnp.where((a == 1) == (s[:, 0] > 0), 1.0, -1.0), size=1, name="easy", version="1")
     run = Run(rule=Reinforce(), hidden=(8,), task=task, episodes=16 * 400, learning_rate=0.02)

@@ -246,6 +246,7 @@ def test_what_a_shell_has_closed_is_not_missed_and_nothing_else_gets_what_is_pri
     assert done.stderr.startswith("coexplore: command: 'nothing'")
 
 
+@pytest.mark.learning
 def test_where_jax_is_to_run_and_pictures_to_be_shown_may_be_anywhere(tmp_path):
     where = tmp_path / "runs"
     train(SMALL, engine="cpu", progress=False, store=where)

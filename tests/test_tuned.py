@@ -340,6 +340,7 @@ def tiny(monkeypatch):
     return small
 
 
+@pytest.mark.learning
 def test_the_figures_are_searched_drawn_told_and_packed_and_searched_once(tiny, tmp_path, here):
     store, out, pack = tmp_path / "runs", tmp_path / "out", tmp_path / "pack.safetensors"
     words = ["tuned", "scaling", "depth", "--scale", "quick", "--store", store, "--out", out, "--threads", 2]

@@ -71,7 +71,7 @@ def exactly(run, params, names, right=False):
     return {"snr": g @ g / (g2.sum() - g @ g), "cosine": cosine, "share": a @ a / len(a), "gain": a @ slope}
 
 
-SLOW = ("alone", "weight-max", "expected")
+SLOW = ("alone", "weight-max", "expected", "boltzmann", "recurrent", "ste")
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.learning] * (x in SLOW)) for x in RULES])
@@ -87,6 +87,7 @@ def test_what_is_measured_is_what_enumeration_gives(name):
                 assert se < 0.125 * max(abs(right[statistic]), 0.5 * (statistic == "cosine")), (part, statistic)
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", ["boltzmann", "recurrent", "ste"])
 def test_with_a_right_critic_what_is_measured_is_what_enumeration_gives_with_one(name):
     """V = E[R | S]: the cosine, which its own noise (an eighth of that of q) leaves alone."""
@@ -97,6 +98,7 @@ def test_with_a_right_critic_what_is_measured_is_what_enumeration_gives_with_one
     assert name != "boltzmann" or abs(right - wrong) > 10 * se
 
 
+@pytest.mark.learning
 def test_without_coupling_the_recurrent_part_is_nothing():
     run, params = small(RULES["alone"])
     assert gradients.measured(run, params)["recurrent"] == {
@@ -121,6 +123,7 @@ def off(run, params, slope):
     return np.linalg.norm(found - right) / np.linalg.norm(right)
 
 
+@pytest.mark.learning
 def test_the_score_of_the_last_draw_in_place_of_the_whole_path_would_be_seen(monkeypatch):
     run, params = small(Recurrent(coupling=4.0, steps=1))
     slope = known(run, params)[2]
@@ -132,6 +135,7 @@ def test_the_score_of_the_last_draw_in_place_of_the_whole_path_would_be_seen(mon
     assert wrong > 0.2
 
 
+@pytest.mark.learning
 def test_noise_that_is_counted_as_signal_would_be_seen():
     """Sixteen blocks of one batch each, a hundred times: the square of the mean, and the mean of products of blocks."""
     run, params = small(RULES["recurrent"])
@@ -150,6 +154,7 @@ def last_draw(law, params, d, path):
     return (path.H[-1] * x - jax.nn.softplus(x)).sum(axis=1)
 
 
+@pytest.mark.learning
 def test_of_deterministic_units_the_gradient_is_that_of_the_output():
     run, params = small(Backprop(activation="tanh"))
     states = exact.states(3).astype(bool)
@@ -166,6 +171,7 @@ def test_of_deterministic_units_the_gradient_is_that_of_the_output():
     assert abs(value - 1) < 4 * se + 1e-3
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("engine", ["cpu", "xla"])
 @pytest.mark.parametrize("rule", [Boltzmann(steps=3), Reinforce()])
 def test_a_shorter_run_is_the_beginning_of_a_longer_one_bit_for_bit(engine, rule):
@@ -331,6 +337,7 @@ def test_what_is_no_table_is_refused_in_one_line(text, tmp_path):
         read_table(tmp_path)
 
 
+@pytest.mark.learning
 def test_networks_are_trained_up_to_their_checkpoints_measured_once_and_shown(tmp_path, monkeypatch):
     """Eight units of REINFORCE for 32,000 episodes; every level below 0 is reached in the first window."""
     for name, value in {"BLOCKS": 4, "BATCHES": 8, "EPISODES": 64}.items():

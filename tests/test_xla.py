@@ -97,6 +97,7 @@ def test_a_result_states_its_width_and_no_neighbour_changes_a_bit(monkeypatch):
         assert same((alone.curve, alone.params), (results[i].curve, results[i].params))
 
 
+@pytest.mark.learning
 def test_a_checkpoint_goes_on_in_its_own_width_whatever_the_groups_are_today(tmp_path, monkeypatch):
     runs = grid(TINY, seed=range(8))
     for mine, width in ((runs[:2], 2), (runs[2:3], 2), (runs[3:5], 8)):  # what interrupted studies left behind
@@ -177,6 +178,7 @@ def test_a_state_does_not_grow_with_the_number_of_episodes():
     assert size(TINY) == size(dataclasses.replace(TINY, episodes=4_000_000))
 
 
+@pytest.mark.learning
 def test_m5_the_recurrent_weights_of_algorithm_1_stay_symmetric_with_a_zero_diagonal():
     run = Run(rule=Boltzmann(steps=3), hidden=(20,), task=Multiplexer(bits=2), episodes=16 * 1000)
     W_rec = train(run)[0].params.layers[0].W_rec
