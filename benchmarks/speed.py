@@ -30,6 +30,7 @@ from coexplore import (
     grid,
 )
 from coexplore.engines import cpu, xla
+from coexplore.rules.baseline import Chains
 
 ROUNDS = 5
 
@@ -94,7 +95,7 @@ RULES = {
     "recurrent, T = 2": Recurrent(),
     "recurrent, T = 1": Recurrent(steps=1),
     "boltzmann, T = 25": Boltzmann(),
-    "boltzmann, T = 25, M = 1": Boltzmann(centring="both"),
+    "boltzmann, T = 25, M = 1": Boltzmann(baseline=Chains()),
     "reinforce": Reinforce(),
     "ste": StraightThrough(),
     "weight-max": WeightMax(),

@@ -12,12 +12,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 from coexplore import Boltzmann, Linear, Run, train
+from coexplore.laws import Synchronous
 from coexplore.results.tables import markdown
-from coexplore.rules.centring import expected
-from coexplore.rules.chain import Synchronous
+from coexplore.rules.baseline import Predicted
+from coexplore.units import drive, probability
 
 CHAINS, INPUTS = 1024, 512
-RULE = Boltzmann(Linear(0.4, 0.1), steps=51, centring="predicted", pair_strength=0.5)
+RULE = Boltzmann(Linear(0.4, 0.1), steps=51, baseline=Predicted(pairs=0.5))
 RUN = Run(rule=RULE, learning_rate=Linear(0.008, 0.0004), seed=4100)
 
 
@@ -40,12 +41,15 @@ def best(x, target):
     return 1 / (1 + np.exp(-inputs @ np.array(fits).T))
 
 
-def rows(layer, c):
+def rows(layer, prediction, c):
     bits = np.random.default_rng(0).random((INPUTS, 20)) < 0.5
     x = jnp.where(jnp.asarray(bits), 1.0, -1.0)
     mean = np.asarray(means(layer, c, x))
-    guesses = {"½": "half", "σ(Wᵀx + b)": "drive", "the prediction σ(Uᵀx + u)": "predicted"}
-    found = {name: np.asarray(expected(how, layer, x)) for name, how in guesses.items()}
+    found = {
+        "½": np.full_like(mean, 0.5),
+        "σ(Wᵀx + b)": np.asarray(probability(drive(layer, x))),
+        "the prediction σ(Uᵀx + u)": np.asarray(probability(x @ prediction.U + prediction.u)),
+    }
     found["the best logistic function of x"] = best(np.asarray(x), mean)
     noise = np.sqrt(np.mean(mean * (1 - mean)) / CHAINS)
     return [[name, f"{np.sqrt(np.mean((E - mean) ** 2)):.3f}"] for name, E in found.items()], noise
@@ -53,7 +57,7 @@ def rows(layer, c):
 
 def main():
     result = train(RUN, progress=False)[0]
-    found, noise = rows(result.params.layers[0], RULE.coupling.stop)
+    found, noise = rows(result.params.layers[0], result.params.parts[0].baseline, RULE.coupling.stop)
     print(markdown(["E", "root mean square of E[H given x] − E"], found))
     print(f"noise of E[H given x] itself: {noise:.3f}; reward, last quarter: {result.last:.3f}")
 

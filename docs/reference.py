@@ -11,7 +11,7 @@ from coexplore.settings import specs
 
 WITH_MEMBERS = {"Linear", "Moment", "Result", "Rule", "Run", "Task", "Tuned"}
 # What engines, stores and studies call, and nobody else.
-INTERNAL = {"holding", "lesson", "listed", "own", "paces", "pass_by", "replaced", "signal", "stored", "usual", "writer"}
+INTERNAL = {"holding", "listed", "pass_by", "replaced", "stored", "usual", "writer"}
 
 
 def entry(name):

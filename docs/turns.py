@@ -18,8 +18,8 @@ import numpy as np
 
 import coexplore
 from coexplore import Boltzmann, Run
+from coexplore.laws import Lazy, Synchronous
 from coexplore.results.tables import markdown
-from coexplore.rules.chain import Lazy, Synchronous
 
 PACK = Path(__file__).parents[1] / "results" / "cpu" / "paper.safetensors"
 STEPS, INPUTS = 51, 256

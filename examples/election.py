@@ -18,11 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from coexplore import Feedback, Reinforce
-from coexplore.rules.laws import Activity
+from coexplore import Layer, Reinforce
+from coexplore.laws import Activity
+from coexplore.rules.learning_signal import Reward
 from coexplore.units import Affine
 
-RULE = Reinforce("activity")  # the signal is the verdict itself: no critic in town
+RULE = Reinforce(learning_signal=Reward())  # the signal is the verdict itself: no critic in town
 WAYS = ("independent", "hindsight", "communication")
 ASKED, ROUNDS = 5, 4
 HERE = jnp.ones((1, 1))  # nothing to see: a voter's input is the constant 1
@@ -49,7 +50,8 @@ def year(town, key, way, alpha):
     winner = majority(votes)
     verdict = jnp.where(winner == 1, 1.0, -1.0)
     remembered = jnp.full_like(votes, winner) if way == "hindsight" else votes
-    credit = RULE.credit(town, HERE, Activity(remembered[None], votes[None, None]), Feedback(verdict[None, None]))
+    layer = Layer(RULE.law, town, HERE, Activity(remembered[None], votes[None, None]))
+    credit = RULE.eligibility(layer, RULE.baseline(None, layer)).times(verdict[None, None], town)
     return jax.tree.map(lambda p, step: p + alpha * step, town, Affine(0 * credit.W, credit.b)), winner
 
 

@@ -37,6 +37,7 @@ from variants import VARIANTS
 
 import coexplore
 from coexplore import Run, engines
+from coexplore.run.upgrade import upgraded_names
 
 MOMENTS = 3  # of snapshots
 SAMPLE = {
@@ -63,7 +64,7 @@ def able(engine):
 
 @functools.cache
 def runs():
-    return {name: Run.from_dict(described) for name, described in VARIANTS.items()}
+    return {name: Run.from_dict(described, imported_only=True) for name, described in VARIANTS.items()}
 
 
 def trained(chosen, engine):
@@ -112,6 +113,15 @@ def build():
     return ", ".join([platform.machine(), " ".join(sorted(vectors)), *sorted(compilers), made])
 
 
+def in_names_of_today(found):
+    """What an earlier release recorded, with its tensors by the names that they have now."""
+    known = {f"{name} on {engine}": described for name, described in VARIANTS.items() for engine in engines.NAMES}
+    return {
+        name: {**one, "tensors": upgraded_names(known[name], one["tensors"])} if name in known else one
+        for name, one in found.items()
+    }
+
+
 def moved(before, after):
     """Lines on what is not as it was, and on runs whose digest alone is another."""
     lines, renamed = [], []
@@ -135,7 +145,7 @@ def compare(path):
     if before["build"] != build():
         print(f"{path}: recorded on another build: {before['build']}; this is {build()}")
         return 2
-    lines, renamed = moved(before["runs"], recorded()["runs"])
+    lines, renamed = moved(in_names_of_today(before["runs"]), recorded()["runs"])
     print(*renamed, *lines, f"{len(lines)} tensors of {len(before['runs'])} runs moved", sep="\n")
     return 1 if lines else 0
 
@@ -144,7 +154,7 @@ def sample():
     """The tensors of the sample."""
     found = {}
     for engine, names in SAMPLE.items():
-        found |= trained({name: Run.from_dict(VARIANTS[name]) for name in names}, engine)
+        found |= trained({name: runs()[name] for name in names}, engine)
     return found
 
 

@@ -72,7 +72,7 @@ class Reference:
         self.progress = self.t / max(run.updates - 1, 1)
         s, u, u_a, H, P, x_out, a, r, hidden, delta = self.act(self.t, bits)
         h = self.sent(H[-1])
-        signal = (delta if run.rule.centres_reward else r)[:, None]
+        signal = (delta if run.rule.learning_signal.centred else r)[:, None]
         g = self.hidden_credit(s, H, P, x_out, a, signal)
         e_out = delta * (a - sigma(x_out))
         g |= {"W_out": (h.T @ e_out)[:, None] / 16, "b_out": e_out.mean(keepdims=True)}
@@ -145,7 +145,7 @@ class Reference:
     def hidden_credit(self, s, H, P, x_out, a, signal):
         rule, h, p = self.run.rule, H[-1], P[-1]
         w = self.params["W_out"][:, 0] * (2 if self.run.signals == "signed" else 1)  # that firing adds to x_out
-        kappa = at(getattr(rule, "centring_strength", 1.0), self.progress) if rule.centres_activity else 0.0
+        kappa = at(rule.baseline.strength, self.progress) if rule.baseline.name == "probability" else 0.0
         c = at(getattr(rule, "coupling", 0.0), self.progress)
         extra = {}
         if isinstance(rule, Boltzmann):
@@ -153,13 +153,13 @@ class Reference:
             heard = self.heard(h)
             pairs = heard.T @ (signal * heard) / 2 if rule.chain_signals == "signed" else h.T @ e
             extra = {"W_rec": c * pairs * (1 - np.eye(len(w))) / 16}
-            if rule.centring in ("half", "drive", "predicted"):
+            if rule.baseline.name in ("half", "drive", "predicted"):
                 E = self.expected(s)
-                e = signal * (h - at(rule.centring_strength, self.progress) * E)
+                e = signal * (h - at(rule.baseline.strength, self.progress) * E)
                 mean = self.told(self.heard(E))
-                rho = at(rule.pair_strength, self.progress) * (0.5 if rule.chain_signals == "signed" else 1.0)
+                rho = at(rule.baseline.pairs, self.progress) * (0.5 if rule.chain_signals == "signed" else 1.0)
                 extra["W_rec"] -= c * rho * (mean.T @ (signal * mean)) * (1 - np.eye(len(w))) / 16
-                if rule.centring == "predicted":
+                if rule.baseline.name == "predicted":
                     extra |= {"U": s.T @ (h - E) / 16, "u": (h - E).mean(axis=0)}
         elif isinstance(rule, Recurrent):
             T = rule.steps
@@ -188,7 +188,7 @@ class Reference:
     def expected(self, s):
         x = self.params
         d = {"half": 0 * (s @ x["W"]), "drive": s @ x["W"] + x["b"]}
-        return sigma(d[self.run.rule.centring] if self.run.rule.centring in d else s @ x["U"] + x["u"])
+        return sigma(d[self.run.rule.baseline.name] if self.run.rule.baseline.name in d else s @ x["U"] + x["u"])
 
     def ascend(self, g):
         rates = dict(zip(("hidden", "output", "critic"), self.run.learning_rates, strict=False))
@@ -201,7 +201,7 @@ class Reference:
             m, v = self.m[k] / (1 - 0.9**self.t), self.v[k] / (1 - 0.999**self.t)
             rate = at(rates[parts.get(k, "critic")], self.progress)
             rate *= self.run.rule.recurrent_rate if k == "W_rec" else 1
-            rate *= self.run.rule.centring_rate if k in ("U", "u") else 1
+            rate *= self.run.rule.baseline.rate if k in ("U", "u") else 1
             self.params[k] = self.params[k] + rate * m / (np.sqrt(v) + 1e-8)
 
 
@@ -211,8 +211,8 @@ def named(params):
     found = {"W": hidden.W, "b": hidden.b, "W_out": output.W, "b_out": output.b}
     if hasattr(hidden, "W_rec"):
         found["W_rec"] = hidden.W_rec
-    if hasattr(hidden, "U"):
-        found |= {"U": hidden.U, "u": hidden.u}
+    if (own := params.parts[0].baseline) is not None:
+        found |= {"U": own.U, "u": own.u}
     if params.critic is not None:
         critic = params.critic
         found |= {"V": critic.hidden.W, "v": critic.hidden.b, "w": critic.output.W, "w_0": critic.output.b}

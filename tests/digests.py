@@ -11,8 +11,10 @@ sorted digests of a source, in up to three parts:
     numbers    names only numbers that go with one of them, such as `centring_strength`
     variants   names a centring, a depression or a layer reward
 
-"Names" means: has a value other than the rule's default. What is drawn comes from the table below: names and values are
-those of files, whatever the library's classes look like. Do not reorder it: the order decides what is drawn.
+"Names" means: has a value other than the rule's default. Of `numbers` and `variants` these are the digests that files
+have in their names: those of the release that knew the names; `numbers now` and `variants now` are the runs' own. What
+is drawn comes from the table below: names and values are those of files, whatever the library's classes look like. Do
+not reorder it: the order decides what is drawn.
 """
 
 import functools
@@ -29,11 +31,13 @@ from coexplore import Run
 
 ROOT = Path(__file__).parents[1]
 RESULTS, DATA = ROOT / "results", ROOT / "tests" / "data"
-DRAWN = 2_600  # of which the library accepts 2,000 and more
+DRAWN = 3_200  # of which the library accepts 2,000 and more
 NAMED, SHARE = 0.4, 0.2  # how often a setting is named; how often layers have rules of their own
 DEFAULTS = {"boltzmann": "reward"}  # the centring of a rule; of the others "both"
-VARYING = {"depression": "none", "layer_reward": "global"}
-NUMBERS = {"centring_strength": 1, "centring_rate": 1, "pair_strength": 0, "chains": 1, "depression_strength": 1}
+BASELINES = {"reinforce": "probability", "recurrent": "probability"}  # of the others "none"
+VARYING = {"depression": "none", "layer_reward": "global", "learning_signal": "advantage", "variant": ""}
+FORMER = {"centring_strength": 1, "centring_rate": 1, "pair_strength": 0, "chains": 1, "depression_strength": 1}
+NUMBERS = {**FORMER, "baseline_strength": 1}
 
 
 def falling(start, stop):
@@ -193,12 +197,17 @@ def _metadata(path):
         return file.metadata() or {}
 
 
+def rules_of(description):
+    return description["rule"] if isinstance(description["rule"], list) else [description["rule"]]
+
+
 def part_of(description):
-    """Which of the three parts a run belongs to."""
-    rules = description["rule"] if isinstance(description["rule"], list) else [description["rule"]]
+    """Which of the three parts a run belongs to, described in the words of either release."""
+    rules = rules_of(description)
     for rule in rules:
-        usual = {**VARYING, "centring": DEFAULTS.get(rule["name"], "both")}
-        if any(rule.get(name, value) != value for name, value in usual.items()):
+        name = rule["name"]
+        usual = {**VARYING, "centring": DEFAULTS.get(name, "both"), "baseline": BASELINES.get(name, "none")}
+        if any(rule.get(key, value) != value for key, value in usual.items()):
             return "variants"
     named = any(rule.get(name, value) != value for rule in rules for name, value in NUMBERS.items())
     return "numbers" if named else "plain"
@@ -208,11 +217,16 @@ def digests(descriptions):
     """The part and the digest of each run, from descriptions with their seeds; what the library refuses is left out."""
     for description, seeds in descriptions:
         try:
-            run = Run.from_dict(description)
+            run = Run.from_dict(description, imported_only=True)
         except ValueError:
             continue
+        part, known = part_of(description), {"centring", "depression", "layer_reward", *FORMER}
+        former = any(name in known for rule in rules_of(description) for name in rule)
         for seed in seeds:
-            yield part_of(description), (run if seed == run.seed else run.with_seed(seed)).digest
+            one = run if seed == run.seed else run.with_seed(seed)
+            yield part, one.digest if part == "plain" else one.digest_in_file(description if former else None)
+            if part != "plain" and former:
+                yield f"{part} now", one.digest
 
 
 def fingerprint(descriptions):

@@ -15,18 +15,28 @@ import jax.numpy as jnp
 import numpy as np
 
 from coexplore import network
+from coexplore.laws import Activity, Bernoulli, Beside, Coupled, Path
 from coexplore.network import Network, Params
-from coexplore.rules import Boltzmann, Feedback, Reinforce
-from coexplore.rules.boltzmann import Phases
-from coexplore.rules.chain import Coupled, Path
-from coexplore.rules.laws import Activity, Bernoulli
+from coexplore.rules import Boltzmann, Layer, Reinforce
+from coexplore.rules.layer import Message, PartParams
 from coexplore.units import Affine
 
 INDEPENDENT = Reinforce()
 
 # One program each: JAX would compile every operation of them by itself, which takes ten times as long.
 learn = jax.jit(network.learn, static_argnames="graded")
-credit_for = jax.jit(lambda rule, params, x, activity, delta: rule.credit(params, x, activity, Feedback(delta)))
+
+
+def unheard(d):
+    raise AssertionError("a local rule hears nothing of the layer above but the signal")
+
+
+UNHEARD = Message(None, unheard)
+
+
+@jax.jit
+def credit_for(rule, params, x, activity, delta, parts=PartParams()):
+    return rule.credit(Layer(rule.law, params, x, activity, parts), delta, UNHEARD)
 
 
 def grad(f):
@@ -204,13 +214,13 @@ def activity(rule, params, x: jax.Array, H: jax.Array):
     heard = sent(own[2][:-1], rule.chain_signals)
     P = sigmoid(rule.coupling * (heard @ own[0].W_rec) + own[1] @ own[0].W + own[0].b)
     path = Path(H=H, P=jnp.asarray(P), h=H[-1], draws=jnp.zeros_like(H))
-    return Phases(h=path.h, draws=path.draws, positive=path, negative=None) if isinstance(rule, Boltzmann) else path
+    return Beside(h=path.h, draws=path.draws, positive=path, negative=None) if isinstance(rule, Boltzmann) else path
 
 
-def credit(rule, params, x, H, delta):
+def credit(rule, params, x, H, delta, parts=PartParams()):
     """The rule's credit for having drawn H on x, for the signals delta [n]."""
     x, delta = jnp.asarray(x), jnp.asarray(delta)[:, None]
-    return credit_for(rule, params, x, activity(rule, params, x, H), delta)
+    return credit_for(rule, params, x, activity(rule, params, x, H), delta, parts)
 
 
 class Episodes(NamedTuple):
@@ -233,13 +243,13 @@ def episodes(task: Toy, log_p: jax.Array, H: np.ndarray) -> Episodes:
 
 def signals(rule, all_: Episodes, V) -> np.ndarray:
     """R − V(s) where the rule centres the reward, and R where it does not."""
-    return all_.r - (plain(V)[all_.s] if V is not None and rule.centres_reward else 0.0)
+    return all_.r - (plain(V)[all_.s] if V is not None and rule.learning_signal.centred else 0.0)
 
 
-def expected_credit(rule, params, task: Toy, log_p: jax.Array, H: np.ndarray, V=None):
+def expected_credit(rule, params, task: Toy, log_p: jax.Array, H: np.ndarray, V=None, parts=PartParams()):
     """E[credit]."""
     all_ = episodes(task, log_p, H)
-    return credit(rule, params, all_.x, all_.H, len(all_.p) * all_.p * signals(rule, all_, V))
+    return credit(rule, params, all_.x, all_.H, len(all_.p) * all_.p * signals(rule, all_, V), parts)
 
 
 def credit_moments(rule, params, task: Toy, log_p: jax.Array, H: np.ndarray, V=None):
@@ -324,13 +334,18 @@ def _deep_gradient(rules: tuple, layers: tuple, x, Hs, weight, signals: str):
     return jax.grad(lambda layers: jnp.sum(weight * jnp.exp(deep_log_p(rules, layers, x, Hs, signals))))(layers)
 
 
+def actor_params(layers: tuple) -> Params:
+    """The parameters of a network without a critic, whose rules have no parts that learn."""
+    return Params(layers, None, (PartParams(),) * (len(layers) - 1))
+
+
 def learned(rule, layers: tuple, x, Hs, signal, signals: str = "binary"):
     """`network.learn` on given draws: the credit of every layer, a mean over the batch, linear in the signal."""
     rules, x = each_layer(rule, layers), jnp.asarray(x)
     Hs = tuple(map(jnp.asarray, Hs))
     activities = tuple(map(activity, (*rules, None), layers, (x, *(sent(H[-1], signals) for H in Hs[:-1])), Hs))
     net = Network(rules, Bernoulli(), None, signals)
-    return learn(net, Params(layers, None), x, activities, jnp.asarray(signal)).layers
+    return learn(net, actor_params(layers), x, activities, jnp.asarray(signal)).layers
 
 
 def deep_credit(rule, task: Toy, layers: tuple, V: jax.Array, signals: str = "binary"):

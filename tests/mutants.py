@@ -12,16 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from coexplore import Control, Rule, Run, choice, outer
-from coexplore.rules.laws import Bernoulli
+from coexplore import Control, Rule, Run, outer
+from coexplore.laws import Bernoulli
 from coexplore.tasks.base import Task
 from coexplore.units import Affine
 
 count = itertools.count()
 
 
-def credit(self, params, x, activity, feedback):
-    return outer(x, feedback.delta * (activity.h - 0.5))
+def credit(self, layer, signal, above):
+    return outer(layer.x, signal * (layer.h - 0.5))
 
 
 def a_rule(**changes):
@@ -30,8 +30,6 @@ def a_rule(**changes):
     usual = {
         "name": name,
         "title": "a rule of somebody's own",
-        "__annotations__": {"centring": str},
-        "centring": choice("reward", "the signal is R − V", options=("reward", "none")),
         "credit": credit,
     }
     return type(name.title().replace("-", ""), (Rule,), {k: v for k, v in (usual | changes).items() if v is not None})
@@ -223,29 +221,32 @@ def broken_rules():
     for error, words in ERRORS.items():
         yield a_rule(credit=raising(error)), f"credit raises {words}"
         yield a_rule(law=property(raising(error))), f"law raises {words}"
-    yield a_rule(paces=property(raising("ValueError: no pace"))), "paces raises ValueError: no pace"
+    yield a_rule(rates=property(raising("ValueError: no rate"))), "rates raises ValueError: no rate"
     yield a_rule(credit=lambda self: None), "credit raises TypeError: "
     yield a_rule(credit=undecided(credit)), "credit raises ConcretizationTypeError: "
-    yield a_rule(credit=lambda self, params, *rest: params.V), "credit raises AttributeError: 'Affine' object has no"
+    yield (
+        a_rule(credit=lambda self, layer, *rest: layer.params.V),
+        "credit raises AttributeError: 'Affine' object has",
+    )
     for law, words in LAWS.items():
         yield a_rule(law=property(lambda self, law=law: law)), words
 
 
-BELOWS = {
-    lambda f: None: "below is None, and should be a Feedback",
-    lambda f: f.delta: "below is a ",
-    lambda f: forged(f, delta=f.delta[:, 0]): "delta of below has shape [4], and should have [4, 1] or [4, 2]",
-    lambda f: forged(f, delta=f.delta[:, :, None]): "delta of below has shape [4, 1, 1], and should have",
-    lambda f: forged(f, delta="down"): "delta of below is a str, and should be an array of shape",
+MESSAGES = {
+    lambda m: None: "message is None, and should be a Message",
+    lambda m: m.of_drive: "message is a function, and should be a Message",
+    lambda m: forged(m, of_drive=lambda d: d): "what message gives has shape [4, 2], and should have [4]",
+    lambda m: forged(m, of_drive=lambda d: d[:, :1]): "what message gives has shape [4, 1], and should have [4]",
+    lambda m: forged(m, of_drive=lambda d: "down"): "what message gives is a str, and should be an array of shape",
 }
 
 
 def broken_uppers():
     """The same for the upper one of two layers."""
-    for change, words in BELOWS.items():
-        yield a_rule(below=after(Rule.below, change)), words
+    for change, words in MESSAGES.items():
+        yield a_rule(message=after(Rule.message, change)), words
     for error, words in ERRORS.items():
-        yield a_rule(below=raising(error)), f"below raises {words}"
+        yield a_rule(message=raising(error)), f"message raises {words}"
 
 
 def broken_tasks():

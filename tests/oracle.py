@@ -45,7 +45,7 @@ def reinforce(params, s, drawn, coin, kappa, predicted=False):
         p = sigma(params["W"][:, i] @ s + params["b"][i])
         h[i] = coin(p, drawn["u"][0, i], drawn["h"][i])
         z[i] = h[i] - kappa * (estimate("predicted", params, s, i) if predicted else p)
-    own = own_lesson("predicted", s, h, (h - z) / kappa) if predicted else {}
+    own = own_credit("predicted", s, h, (h - z) / kappa) if predicted else {}
     return h, {"W": np.outer(s, z), "b": z} | own
 
 
@@ -121,7 +121,7 @@ def algorithm_2(params, s, drawn, coin, c, T, lambda_, kappa, signals, predicted
         h = new
     if form == "post-before-pre":
         z_rec = np.array([[z_rec[j, i] - eta * z_rec[i, j] for i in range(N)] for j in range(N)])
-    own = own_lesson("predicted", s, h, np.array(E)) if predicted else {}
+    own = own_credit("predicted", s, h, np.array(E)) if predicted else {}
     return h, {"W_rec": c * z_rec, "W": np.outer(without(form, eta, s, "post-without-pre"), z), "b": z} | own
 
 
@@ -154,28 +154,28 @@ def learned(box, params, s, drawn, coin, c, T, signals, depression, kappa):
     return h, eligibility | {"own": {"U": np.outer(s, h - E), "u": h - E, "Q": Q}}
 
 
-def estimate(centring, params, s, i):
+def estimate(baseline, params, s, i):
     """What unit i is said to do when x = s."""
-    x = {"half": 0.0, "drive": params["W"][:, i] @ s + params["b"][i]}.get(centring, 0.0)
-    if centring == "usual":
+    x = {"half": 0.0, "drive": params["W"][:, i] @ s + params["b"][i]}.get(baseline, 0.0)
+    if baseline == "usual":
         x = params["u"][i]
-    if centring == "predicted":
+    if baseline == "predicted":
         x = params["U"][:, i] @ s + params["u"][i]
     return sigma(x)
 
 
-def own_lesson(centring, s, h, E):
+def own_credit(baseline, s, h, E):
     directions = {"U": np.outer(s, h - E), "u": h - E}
-    return {"own": {name: directions[name] for name in {"usual": "u", "predicted": "Uu"}.get(centring, "")}}
+    return {"own": {name: directions[name] for name in {"usual": "u", "predicted": "Uu"}.get(baseline, "")}}
 
 
-def estimated(box, params, s, drawn, coin, c, T, signals, depression, kappa, rho, centring):
+def estimated(box, params, s, drawn, coin, c, T, signals, depression, kappa, rho, baseline):
     """Algorithm 1 less an estimate of what each unit does."""
     h, eligibility = box(params, s, drawn, coin, c, T, signals, depression)
-    E = np.array([estimate(centring, params, s, i) for i in range(len(h))])
+    E = np.array([estimate(baseline, params, s, i) for i in range(len(h))])
     mean = hebbian(E, s, c, signals, *depression)
     eligibility = {name: z - (rho if name == "W_rec" else kappa) * mean[name] for name, z in eligibility.items()}
-    return h, eligibility | own_lesson(centring, s, h, E)
+    return h, eligibility | own_credit(baseline, s, h, E)
 
 
 def with_mean(box, params, s, drawn, coin, c, T, signals, depression, kappa):
@@ -215,10 +215,10 @@ def layer_rewards(rules, layers, inputs, hs, drawn, step):
     """R of each hidden layer for δ = 1, from the last one down; δ itself where a layer has none of its own."""
     R, L = [1.0] * len(hs), len(hs) - 1
     for k in reversed(range(L - 1)):
-        if rules[k].get("layer_reward", "global") == "global":
+        if rules[k].get("variant") != "layer-reward":
             continue
         errors = surprises(rules[k + 1], layers[k + 1], inputs[k + 1], drawn[k + 1])
-        errors = errors[-1:] if rules[k + 1].get("layer_reward") == "last" else errors
+        errors = errors[-1:] if rules[k + 1].get("variant_by") == "last" else errors
         total = 0.0
         for i, bit in enumerate(hs[k]):
             for e in errors:
@@ -386,8 +386,9 @@ def critic_value(critic, s, activation):
 
 def layer_of(rule, numbers):
     """The function of one layer's episode for a rule's description, its numbers as they stand at this update."""
-    predicted = rule["centring"] == "predicted"
-    kappa = numbers.get("centring_strength", 1.0) if rule["centring"] in ("activity", "both", "predicted") else 0.0
+    baseline = rule.get("baseline", "probability")  # the output has p, and other rules have it in their credit
+    predicted = baseline == "predicted"
+    kappa = 0.0 if baseline == "none" else numbers.get("baseline_strength", 1.0)
     if rule["name"] == "backprop":
         f = ACTIVATIONS[rule["activation"]][0]
         return lambda layer, s, drawn, coin: (f(layer["W"].T @ s + layer["b"]), None)
@@ -398,19 +399,20 @@ def layer_of(rule, numbers):
             softplus(layer["W"].T @ s + layer["b"]) + np.sqrt(rule["variance"]) * drawn["u"][0],
             None,
         )
-    depression = rule["depression"], numbers["depression_strength"]
+    depression = rule.get("variant_form", "none"), numbers.get("variant_strength", 0.0)
     if rule["name"] == "recurrent":
         given = [numbers["coupling"], rule["steps"], numbers["trace_decay"], kappa, rule["chain_signals"], predicted]
         return lambda *a: algorithm_2(*a, *given, *depression)
     box = {"synchronous": algorithm_1, "lazy": algorithm_1_lazy, "one-by-one": algorithm_1_one_by_one}[rule["sampler"]]
-    given = [numbers["coupling"], rule["steps"], rule["chain_signals"], depression, numbers["centring_strength"]]
-    if rule["centring"] in ("half", "drive", "usual", "predicted"):
-        return lambda *a: estimated(box, *a, *given, numbers["pair_strength"], rule["centring"])
-    centred = {"mean": with_mean, "learned": learned}.get(rule["centring"], negative_phase)
-    return lambda *a: centred(box, *a, *given)
+    given = [numbers["coupling"], rule["steps"], rule["chain_signals"], depression, kappa]
+    if baseline in ("half", "drive", "usual", "predicted"):
+        return lambda *a: estimated(box, *a, *given, numbers["baseline_pairs"], baseline)
+    centred = rule["learning_signal"] == "centred-advantage"
+    credited = with_mean if centred else learned if baseline == "learned" else negative_phase
+    return lambda *a: credited(box, *a, *given)
 
 
-OUTPUT = {"name": "reinforce", "centring": "both"}
+OUTPUT = {"name": "reinforce", "learning_signal": "advantage"}
 
 
 def gradient(run, numbers, params, draws, coin):
@@ -444,9 +446,9 @@ def gradient(run, numbers, params, draws, coin):
         if params["critic"] is not None:
             v, critic_gradient = critic_value(params["critic"], s, run["critic"]["activation"])
         delta = r - v
-        signals = [r if rule["centring"] in ("none", "activity") else delta for rule in rules]
+        signals = [r if rule["learning_signal"] == "reward" else delta for rule in rules]
         for i, (rule, layer) in enumerate(zip(rules, params["layers"], strict=True)):
-            signals[i] -= layer["m"] if rule["centring"] == "mean" else 0.0
+            signals[i] -= layer["m"] if rule["learning_signal"] == "centred-advantage" else 0.0
         shares = layer_rewards(rules, params["layers"], inputs, hs, each, 2 if sending == "signed" else 1)
         own = [z.pop("own", {}) for z in eligibilities]
         mine = [

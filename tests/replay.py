@@ -45,8 +45,11 @@ def as_dict(record):
 
 
 def parts_of(params):
-    """The oracle's parameters: a dict for each layer, then the critic's."""
-    return [*map(as_dict, params.layers), as_dict(params.critic)]
+    """The oracle's parameters: a dict for each layer with what its rule's parts learn, then the critic's."""
+    own = [as_dict(part.baseline) or {} for part in params.parts] + [{}]
+    signals = [as_dict(part.learning_signal) or {} for part in params.parts] + [{}]
+    layers = [as_dict(layer) for layer in params.layers]
+    return [*(a | b | c for a, b, c in zip(layers, own, signals, strict=True)), as_dict(params.critic)]
 
 
 def leaves(parts):
@@ -94,8 +97,10 @@ class Replay:
             before = self.moments.get(name, (np.zeros_like(g), np.zeros_like(g)))
             part = int(name.split("[")[0])
             rate = rates[part] * (rules[part]["recurrent_rate"] if "W_rec" in name else 1)
-            if name.split("'")[1] in "UuQm":
-                rate *= rules[part].get("centring_rate", 1.0)
+            if name.split("'")[1] in "UuQ":
+                rate *= rules[part].get("baseline_rate", 1.0)
+            if name.split("'")[1] == "m":
+                rate *= rules[part].get("learning_signal_rate", 1.0)
             flat[name], self.moments[name] = oracle.adam(flat[name], g, before, self.t, rate)
             small = np.where(g == 0, np.inf, np.abs(g))
             self.smallest[name] = np.minimum(self.smallest.get(name, np.inf), small)

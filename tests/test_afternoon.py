@@ -13,12 +13,11 @@ HELPER = "def bend(h):\n    return h - 0.5\n"
 RULE = """
 class Bending(Rule):
     name, title = "bending", "a rule that is edited"
-    centring: str = choice("reward", "the signal is R - V", options=("reward",))
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, feedback.delta * bend(activity.h))
+    def credit(self, layer, signal, above):
+        return outer(layer.x, signal * bend(layer.h))
 """
-IMPORTS = "from coexplore import Rule, Run, choice, outer\nfrom coexplore.study import study\n"
+IMPORTS = "from coexplore import Rule, Run, outer\nfrom coexplore.study import study\n"
 TRAIN = """
 done = study(Run(rule=Bending(), hidden=(4,), episodes=320), store="runs", progress=False)
 print("AFTERNOON", done.trained, float(abs(done.results[0].params.layers[0].W).sum()))
@@ -28,7 +27,7 @@ EDITS = {  # what is edited: the helper, the rule, how many runs are trained
     "a comment in the helper": (HELPER.replace("    return", "    # centred\n    return"), RULE, 0),
     "a docstring in the rule": (HELPER, RULE.replace("    name,", '    """Bends."""\n\n    name,'), 0),
     "the helper": (HELPER.replace("0.5", "0.25"), RULE, 1),
-    "the rule": (HELPER, RULE.replace("feedback.delta", "2 * feedback.delta ** 3"), 1),
+    "the rule": (HELPER, RULE.replace("signal *", "2 * signal ** 3 *"), 1),
     "the rule back again": (HELPER, RULE, 0),
 }
 

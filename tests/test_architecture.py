@@ -15,7 +15,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "coexplore"
 # From the ground up; a module may import from layers below its own, and within its own folder.
 LAYERS = [
     ["code_hash", "files", "programs", "settings", "stats", "units"],
+    ["laws"],
     ["rules"],
+    ["variants"],
     ["critic", "tasks"],
     ["network"],
     ["run"],
@@ -162,7 +164,7 @@ def test_the_import_path_that_was_shown_before_still_works_and_says_where_to_go(
 
 
 def test_a_rule_that_draws_for_itself_is_told_that_laws_do_that():
-    with pytest.raises(TypeError, match=r"Old.explore: a rule gives credit; `explore` belongs to its law"):
+    with pytest.raises(TypeError, match=r"Old.explore: would never be called; it belongs to the rule's law"):
 
         class Old(coexplore.Rule):
             def explore(self, params, x, key): ...

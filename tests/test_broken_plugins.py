@@ -15,7 +15,7 @@ from mutants import GOOD, SHORT, World, a_rule, a_task, affine, after, an_enviro
 from coexplore import (
     STOP,
     Control,
-    Feedback,
+    Message,
     Reinforce,
     Run,
     StraightThrough,
@@ -26,7 +26,6 @@ from coexplore import (
     train,
 )
 from coexplore.engines import guard
-from coexplore.rules.base import Above
 from coexplore.settings import FieldError, Unknown
 from coexplore.study import study
 from coexplore.tasks import registry
@@ -65,24 +64,24 @@ def test_a_transposed_credit_is_found_where_all_parameters_are_one_vector():
         train(grid(run, seed=range(3)), progress=False)
 
 
-def following(self, params, x, activity, feedback):
+def following(self, layer, signal, above):
     """By the slope of `above`, which a rule may also take by itself."""
-    slope = jax.grad(lambda h: feedback.above(h).sum())(activity.h)
-    return outer(x, feedback.delta * slope)
+    slope = jax.grad(lambda h: above(h).sum())(layer.h)
+    return outer(layer.x, signal * slope)
 
 
-def by_slope(self, params, x, activity, feedback):
-    return outer(x, feedback.delta * feedback.above.slope(activity.h))
+def by_slope(self, layer, signal, above):
+    return outer(layer.x, signal * above.slope(layer.h))
 
 
-def message(self, params, x, activity, feedback):
-    return Feedback(feedback.delta, Above(params, lambda d: (d * activity.h).sum(axis=1)))
+def message(self, layer, above):
+    return Message(layer.params, lambda d: (d * layer.h).sum(axis=1))
 
 
 @pytest.mark.parametrize("follow", [following, by_slope])
 def test_a_layer_that_follows_a_slope_must_hear_one_from_the_layer_above(follow, good):
     without, flips = a_rule(credit=follow)(), a_rule(credit=UnbiasedWeightMax.credit, expected=False)()
-    with_message = a_rule(credit=follow, below=message)()
+    with_message = a_rule(credit=follow, message=message)()
     two = SHORT | {"hidden": (2, 2)}
     layers = [(without, without), (StraightThrough(), without)]
     fits = [(with_message, with_message), (without, with_message), (flips, flips), (Reinforce(), without)]
@@ -91,28 +90,28 @@ def test_a_layer_that_follows_a_slope_must_hear_one_from_the_layer_above(follow,
     found = reasons(done)
     assert list(found) == runs[:2]
     for line in found.values():
-        assert re.match(rf"rule {without.name!r} \(layer 2\): .*`below`", line)
+        assert re.match(rf"rule {without.name!r} \(layer 2\): .*`message`", line)
 
 
 def test_agents_need_a_credit_that_is_linear_in_the_signal(good):
     env, usual = an_environment(), {"hidden": 2, "episodes": 2, "critic": None}
 
     def of_delta(function):
-        return a_rule(credit=lambda self, p, x, activity, f: outer(x, function(f.delta) * (activity.h - 0.5)))()
+        return a_rule(credit=lambda self, layer, signal, above: outer(layer.x, function(signal) * (layer.h - 0.5)))()
 
     refused = [of_delta(jnp.sign), of_delta(lambda d: jnp.maximum(d, 0.0)), of_delta(lambda d: d + 0.1)]
     runs = [Run(rule=rule, task=Control(env=env), **usual) for rule in (*refused, of_delta(lambda d: 0.3 * d))]
     done = study(runs, progress=False)
     assert list(reasons(done)) == runs[:3]
     for run, line in reasons(done).items():
-        assert re.match(rf"rule {run.rule.name!r}: W of credit is not linear in delta", line)
+        assert re.match(rf"rule {run.rule.name!r}: W of credit is not linear in the signal", line)
     assert not study(Run(rule=refused[0], task=good.task, **SHORT), progress=False).failures
 
 
-def late(self, params, *rest):
+def late(self, layer, *rest):
     """Finite until the biases have moved."""
-    found = credit(self, params, *rest)
-    return affine(found.W, jnp.where(jnp.abs(params.b).max() > 0.02, jnp.inf, found.b))
+    found = credit(self, layer, *rest)
+    return affine(found.W, jnp.where(jnp.abs(layer.params.b).max() > 0.02, jnp.inf, found.b))
 
 
 def test_numbers_that_are_none_are_found_when_they_come_and_whose_they_are(good):
@@ -247,42 +246,40 @@ def test_what_a_run_cannot_be_made_of_is_refused_in_one_line(make, line):
 # Through the command --------------------------------------------------------------------------------------------------
 
 MODULE = """
-from coexplore import Rule, choice, outer
+from coexplore import Rule, outer
 from coexplore.units import Affine
 
 
 class Good(Rule):
     name, title = "good", "good"
-    centring: str = choice("reward", "the signal is R − V", options=("reward",))
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, feedback.delta * activity.h)
+    def credit(self, layer, signal, above):
+        return outer(layer.x, signal * layer.h)
 
 
 class Tilted(Good):
     name = "tilted"
 
-    def credit(self, params, x, activity, feedback):
-        return params.W.T
+    def credit(self, layer, signal, above):
+        return layer.params.W.T
 
 
 class Raising(Good):
     name = "raising"
 
-    def credit(self, params, x, activity, feedback):
+    def credit(self, layer, signal, above):
         raise KeyError("not there")
 
 
 class Endless(Good):
     name = "endless"
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, activity.h / 0)
+    def credit(self, layer, signal, above):
+        return outer(layer.x, layer.h / 0)
 
 
 class Idle(Rule):
     name, title = "idle", "without credit"
-    centring: str = choice("reward", "the signal is R − V", options=("reward",))
 
 
 class Misnamed(Good):

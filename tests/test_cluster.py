@@ -39,12 +39,12 @@ def test_a_worker_with_other_code_than_the_runs_mean_says_so():
     class Own(Reinforce):
         name = "own-of-cluster"
 
-        def credit(self, params, x, activity, feedback):
-            return super().credit(params, x, activity, feedback)
+        def eligibility(self, layer, E):
+            return super().eligibility(layer, E)
 
     run = Run(rule=Own())
     assert other_code([TINY, run]) == ""
-    Own.credit = Reinforce.credit
+    Own.eligibility = Reinforce.eligibility
     assert other_code([TINY, run]).startswith("rule 'own-of-cluster': the run means edition")
 
 

@@ -34,7 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from coexplore import Rule, choice, drive, number, outer
-from coexplore.rules.laws import Bernoulli, Gaussian
+from coexplore.laws import Bernoulli, Gaussian
 import helpers_of_a_user as helpers
 
 GAIN = 2.0
@@ -122,7 +122,6 @@ class Law(Bernoulli):
 
 class Base(Rule):
     factor = 1.0
-    centring: str = choice("reward", "the signal is R - V", options=("reward",))
 
     def weight(self, h):
         return h * self.factor
@@ -142,18 +141,19 @@ class Mine(Base):
     def half():
         return 0.5
 
-    def credit(self, params, x, activity, feedback):
+    def credit(self, layer, signal, above):
         """The credit."""
+        x = layer.x
         class Inner:
             """Of no use."""
             y = 1
         from helpers_of_a_user import squash as late
         # a comment
-        e = self.weight(middle(activity.h)) - self.half() + TABLE.sum() + SETTINGS["sign"] + schedule(3)
+        e = self.weight(middle(layer.h)) - self.half() + TABLE.sum() + SETTINGS["sign"] + schedule(3)
         e = made(compiled(e)) + filtered(e) + custom(e) + mapped(e) + cached(2) + CHOICES.bend(e)
         e = SLOTTED(e) + CONFIG.double() + GAIN + helpers.squash(e) + cut(e) + late(e)
         e = e if len("ab") in frozenset({1, 2, 3}) else -e
-        return outer(x, self.strength * feedback.delta * e)
+        return outer(x, self.strength * signal * e)
 '''
 
 SAME = {
@@ -169,13 +169,13 @@ SAME = {
     "a help text": ('"how much"', '"how much, and more"'),
     "a name that the code does not use": ("UNUSED = 1", "UNUSED = 2"),
     "an expression over two lines": (
-        "outer(x, self.strength * feedback.delta * e)",
-        "outer(\n            x,\n            self.strength\n            * feedback.delta\n            * e,\n        )",
+        "outer(x, self.strength * signal * e)",
+        "outer(\n            x,\n            self.strength\n            * signal\n            * e,\n        )",
     ),
 }
 OTHER = {
     "a constant": ("return 0.5", "return 0.25"),
-    "an operator": ("self.strength * feedback.delta", "self.strength + feedback.delta"),
+    "an operator": ("self.strength * signal", "self.strength + signal"),
     "an attribute": ("outer(x, self.strength", "outer(x, self.factor"),
     "a global number": ("GAIN = 2.0", "GAIN = 2.5"),
     "an array": ("np.arange(3.0)", "np.arange(1.0, 4.0)"),
@@ -271,7 +271,7 @@ CALLS, LOG, CACHE, SETTINGS = 0, [], {}, {"gain": 2.0}
 class Mine(Rule):
     seen = 0
 
-    def credit(self, params, x, activity, feedback):
+    def credit(self, x):
         global CALLS
         CALLS += 1
         LOG.append(x)
@@ -285,7 +285,7 @@ def test_what_the_code_itself_changes_counts_as_it_was_at_first():
     """A counter, a list that grows, a cache; and not what a person changes, or what another source begins with."""
     kind = mine(STATEFUL)
     usual = code_hash(kind)
-    assert kind.credit(None, None, 7, None, None) == 2.0
+    assert kind.credit(None, 7) == 2.0
     assert (kind.seen, kind.credit.__globals__["LOG"]) == (1, [7])
     assert code_hash(kind) == usual
     kind.credit.__globals__["SETTINGS"]["gain"] = 3.0

@@ -14,6 +14,8 @@ from coexplore import Boltzmann, Critic, Linear, MapProp, Recurrent, Reinforce, 
 from coexplore.engines import control
 from coexplore.engines.control import agent, worlds
 from coexplore.rules import BUILT_IN
+from coexplore.rules.layer import likelihood
+from coexplore.rules.learning_signal import Reward
 from coexplore.run import Result
 from coexplore.settings import FieldError
 from coexplore.store import Store
@@ -382,7 +384,7 @@ def test_a_curve_is_the_mean_return_of_each_stretch_of_episodes():
         (lambda: Control(env="NoSuch-v0").size, "NoSuch-v0"),
         (lambda: Control(env="probe/odd-v0").outputs, "actions that are one choice or several"),
         (lambda: Control(discount=1.5), "discount: 1.5 is not allowed"),
-        (lambda: Run(rule=Reinforce(centring="activity"), task=Control()), "the TD error"),
+        (lambda: Run(rule=Reinforce(learning_signal=Reward()), task=Control()), "the TD error"),
         (lambda: train(Run(rule=Reinforce(), task=Control()), engine="xla"), "it has no environments"),
         (lambda: train(Run(rule=Reinforce()), engine="control"), "it steps environments"),
     ],
@@ -408,7 +410,8 @@ def test_map_propagation_relaxes_before_its_eligibility_is_taken():
     net, params, s = run.network, run.init(), jnp.ones((1, 1))
     activities = network.act(net.actor, params, s, jax.random.key(0))
     mine = network.eligibility(net, params, s, activities)
-    unmoved = net.rules[0].credit(params.layers[0], s, activities[0], network.Feedback(jnp.ones((1, 1))))
+    hidden, top = net.actor.layers(params, s, activities)
+    unmoved = net.rules[0].credit(hidden, jnp.ones((1, 1)), likelihood(top, of_output=True))
     assert np.abs(np.asarray(mine.layers[0].W) - np.asarray(unmoved.W)).max() > 1e-3
 
 

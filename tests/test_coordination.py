@@ -120,8 +120,10 @@ def test_centring_has_every_way_to_centre_and_its_environment_is_a_parameter():
         runs = [run for search in searches.values() for run in search.grid(Trials())]
         assert {run.task.env for run in runs} == {env}
         assert {run.episodes for run in runs} == {64}
-        ways = {run.rules[0].centring for run in runs if isinstance(run.rules[0], Boltzmann)}
-        assert ways == {"reward", "mean", "both", "learned"}
+        rules = [run.rules[0] for run in runs if isinstance(run.rules[0], Boltzmann)]
+        ways = {(rule.learning_signal.name, rule.baseline.name) for rule in rules}
+        mean, *baselines = ("centred-advantage", "none"), *(("advantage", E) for E in ("none", "chains", "learned"))
+        assert ways == {mean, *baselines}
     assert [one.id for one in CLAIMS if one.figure == "centring"] == ["K5"]
     with pytest.raises(NotRun):
         found(lambda share, N: 0.0).at(REINFORCE, 64)

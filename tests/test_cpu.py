@@ -29,57 +29,63 @@ from coexplore import (
     train,
 )
 from coexplore.engines import cpu, xla
+from coexplore.rules.baseline import Chains, Drive, Half, Nothing, Predicted, Probability
+from coexplore.rules.learning_signal import Advantage, Reward
 
 ROOT = Path(__file__).parents[1]
 CPP = ROOT / "src" / "coexplore" / "engines" / "cpu"
 
+CENTRED = [(signal, baseline) for signal in (Reward(), Advantage()) for baseline in (Nothing(), Probability())]
+LESS_CENTRED = [(signal, baseline) for signal in (Reward(), Advantage()) for baseline in (Nothing(), Probability(0.3))]
 
 ONE_UPDATE = [
-    *(small(Reinforce(c), N=N) for c, N in (("none", 7), ("activity", 1), ("reward", 64), ("both", 100))),
-    small(Reinforce(centring_strength=0.5), N=128, bits=4, batch=33),
+    *(small(Reinforce(learning_signal=x, baseline=E), N=N) for (x, E), N in zip(CENTRED, (7, 1, 64, 100), strict=True)),
+    small(Reinforce(baseline=Probability(strength=0.5)), N=128, bits=4, batch=33),
     small(Reinforce(), N=256, task=Multiplexer(bits=6), batch=64, critic=Critic("tanh", 256)),
     *(small(Boltzmann(steps=T), N=N, batch=B) for T, N, B in ((1, 1, 1), (3, 7, 16), (25, 64, 16), (2, 100, 33))),
     small(Boltzmann(), N=128, bits=4),
     small(Boltzmann(coupling=2.0, steps=4), N=8, batch=33),
-    small(Boltzmann(steps=2, centring="none"), critic=None),
+    small(Boltzmann(steps=2, learning_signal=Reward()), critic=None),
     small(Boltzmann(coupling=0.0, steps=2), N=33),
     *(small(Recurrent(steps=T), N=N, batch=B) for T, N, B in ((1, 1, 1), (2, 7, 16), (25, 16, 33), (3, 100, 5))),
     small(Recurrent(), N=64, bits=4),
-    *(small(Recurrent(centring=c, centring_strength=0.3)) for c in ("none", "activity", "reward", "both")),
+    *(small(Recurrent(learning_signal=x, baseline=E)) for x, E in LESS_CENTRED),
     small(Recurrent(trace_decay=0.0, steps=4), N=128),
     small(Recurrent(trace_decay=1.0, coupling=1.0, steps=3)),
     small(StraightThrough(), N=64, bits=4),
-    small(StraightThrough(centring="activity"), N=1, batch=1),
+    small(StraightThrough(learning_signal=Reward()), N=1, batch=1),
     small(UnbiasedWeightMax(), N=64, bits=4),
     small(UnbiasedWeightMax(expected=True), N=100, batch=33),
     small(Recurrent(), task=Multiplexer(2, "binary", "binary"), critic=Critic("relu", 5)),
     small(Reinforce(), learning_rate=(0.01, 0.002, 0.03)),
-    *(small(Reinforce(c), N=N, signals="signed") for c, N in (("none", 7), ("both", 64))),
-    *(small(StraightThrough(centring=c), N=N, batch=5, signals="signed") for c, N in (("activity", 7), ("both", 64))),
+    small(Reinforce(learning_signal=Reward(), baseline=Nothing()), N=7, signals="signed"),
+    small(Reinforce(), N=64, signals="signed"),
+    small(StraightThrough(learning_signal=Reward()), N=7, batch=5, signals="signed"),
+    small(StraightThrough(), N=64, batch=5, signals="signed"),
     *(small(UnbiasedWeightMax(expected=x), N=N, signals="signed") for x, N in ((False, 7), (True, 100))),
     *(small(Boltzmann(steps=2), N=N, signals="signed") for N in (1, 33)),
     *(small(Boltzmann(0.7, 3, chain_signals="signed"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
     *(small(Boltzmann(0.7, 4, sampler="lazy"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
     small(Boltzmann(0.7, 3, sampler="lazy", chain_signals="signed"), N=13, signals="signed"),
-    small(Boltzmann(1.0, 2, centring="none", chain_signals="signed"), N=100, signals="signed", critic=None),
+    small(Boltzmann(1.0, 2, chain_signals="signed", learning_signal=Reward()), N=100, signals="signed", critic=None),
     small(Recurrent(), N=100, signals="signed"),
     *(small(Recurrent(0.7, 3, chain_signals="signed"), N=N, batch=B) for N, B in ((1, 1), (7, 16), (64, 33))),
     *(
-        small(Recurrent(centring=c, centring_strength=0.3, chain_signals="signed"), signals="signed")
-        for c in ("none", "activity", "reward", "both")
+        small(Recurrent(learning_signal=x, baseline=E, chain_signals="signed"), signals="signed")
+        for x, E in LESS_CENTRED
     ),
     *(
-        small(Boltzmann(0.7, 3, centring=how, centring_strength=0.7), N=N, batch=B)
-        for how, N, B in (("half", 7, 16), ("drive", 33, 5), ("predicted", 1, 1), ("predicted", 64, 33))
+        small(Boltzmann(0.7, 3, baseline=E(strength=0.7)), N=N, batch=B)
+        for E, N, B in ((Half, 7, 16), (Drive, 33, 5), (Predicted, 1, 1), (Predicted, 64, 33))
     ),
     *(
-        small(Boltzmann(0.7, 2, centring=how, pair_strength=0.6, chain_signals=signs), N=13, signals=signs)
-        for how, signs in (("half", "signed"), ("predicted", "binary"), ("predicted", "signed"))
+        small(Boltzmann(0.7, 2, baseline=E(pairs=0.6), chain_signals=signs), N=13, signals=signs)
+        for E, signs in ((Half, "signed"), (Predicted, "binary"), (Predicted, "signed"))
     ),
-    small(Boltzmann(steps=2, centring="predicted", centring_rate=0.3), critic=None),
+    small(Boltzmann(steps=2, baseline=Predicted(rate=0.3)), critic=None),
     small(Boltzmann(steps=2, recurrent_rate=0.3)),
     *(
-        small(Boltzmann(steps=2, centring="predicted"), N=N, critic=Critic(c))
+        small(Boltzmann(steps=2, baseline=Predicted()), N=N, critic=Critic(c))
         for c in ("linear", "mean")
         for N in (7, 33)
     ),
@@ -88,9 +94,9 @@ ONE_UPDATE = [
     small(Recurrent(recurrent_rate=0.3), learning_rate=Linear(0.01, 0.001)),
 ]
 TWENTY_UPDATES = [
-    small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=20, bits=2, learning_rate=Linear(0.01, 0.001)),
+    small(Reinforce(baseline=Probability(strength=Linear(1.0, 0.2))), N=20, bits=2, learning_rate=Linear(0.01, 0.001)),
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
-    small(Boltzmann(0.5, 4, centring="predicted", pair_strength=Linear(0.0, 1.0)), N=20, bits=2),
+    small(Boltzmann(0.5, 4, baseline=Predicted(pairs=Linear(0.0, 1.0))), N=20, bits=2),
     small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
     small(Boltzmann(steps=4), N=20, bits=2, critic=Critic("linear"), learning_rate=Linear(0.01, 0.001)),
     small(Recurrent(), N=20, bits=2, critic=Critic("mean")),
@@ -141,7 +147,7 @@ def test_it_says_what_it_does_not_take():
         Run(batch=80),
         Run(rule=MapProp()),
         Run(rule=Boltzmann(sampler="one-by-one")),
-        Run(rule=Boltzmann(centring="both")),
+        Run(rule=Boltzmann(baseline=Chains())),
         Run(rule=StraightThrough(slope="identity")),
         Run(critic=Critic(width=300)),
     ):

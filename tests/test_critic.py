@@ -12,8 +12,8 @@ from coexplore import Control, Critic, MapProp, Multiplexer, Reinforce, Run, gri
 from coexplore import critic as module
 from coexplore.engines import cpu, xla
 from coexplore.engines.control import agent
+from coexplore.laws import Bernoulli
 from coexplore.network import Actor, Network, Params
-from coexplore.rules.laws import Bernoulli
 from coexplore.run import flat, needs
 from coexplore.settings import FieldError
 
@@ -144,7 +144,8 @@ def test_in_an_environment_the_kept_linear_critic_sees_what_the_environment_give
         o = jnp.asarray([[2.0, 5.0], [-1.0, 0.5]])
         scaled = (o - scale.mean) / jnp.sqrt(scale.squares / 10 + 1e-8)
         for critic in map(Critic, WITHOUT_UNITS):
-            params = Params((some_params(Critic(width=4), 2).hidden,), some_params(critic, 2))
+            actor = exact.actor_params((some_params(Critic(width=4), 2).hidden, None))
+            params = dataclasses.replace(actor, critic=some_params(critic, 2))
             kept = agent.unscaled(params, scale).critic
             np.testing.assert_allclose(critic.value(kept, o), critic.value(params.critic, scaled), rtol=1e-6)
 
@@ -180,7 +181,7 @@ def eligible(critic, params, s, key):
     whole = network.init(actor, (3, 2, 1), jax.random.key(1))
     activities = network.act(actor.actor, whole, s, key)
     net = Network((MapProp(),), Bernoulli(), critic)
-    return network.eligibility(net, Params(whole.layers, params), s, activities, key).critic.layers
+    return network.eligibility(net, dataclasses.replace(whole, critic=params), s, activities, key).critic.layers
 
 
 def by_map_propagation(params, noise, s, variances, steps=20):

@@ -32,37 +32,51 @@ from coexplore.engines.cuda.device import Kernel
 from coexplore.engines.cuda.layout import Shape
 from coexplore.engines.look import look
 from coexplore.engines.one_layer import structure
+from coexplore.rules.baseline import Chains, Drive, Half, Nothing, Predicted, Probability
+from coexplore.rules.learning_signal import Reward
 
 pytestmark = pytest.mark.kernels
 
 # What an update must be, for every rule -------------------------------------------------------------------------------
 
 EVERY_RULE = [
-    small(Reinforce("none"), N=1, critic=None),
-    small(Reinforce("activity", centring_strength=0.5), N=8, task=Multiplexer(2, "binary", "binary")),
-    small(Reinforce("reward"), N=13, bits=3, critic=Critic("tanh", 9)),
-    small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=5, learning_rate=(0.01, 0.002, Linear(0.03, 0.001))),
+    small(Reinforce(baseline=Nothing(), learning_signal=Reward()), N=1, critic=None),
+    small(
+        Reinforce(baseline=Probability(strength=0.5), learning_signal=Reward()),
+        N=8,
+        task=Multiplexer(2, "binary", "binary"),
+    ),
+    small(Reinforce(baseline=Nothing()), N=13, bits=3, critic=Critic("tanh", 9)),
+    small(
+        Reinforce(baseline=Probability(strength=Linear(1.0, 0.2))),
+        N=5,
+        learning_rate=(0.01, 0.002, Linear(0.03, 0.001)),
+    ),
     small(StraightThrough(), N=12, bits=2),
-    small(StraightThrough(centring="activity"), N=3),
+    small(StraightThrough(learning_signal=Reward()), N=3),
     small(UnbiasedWeightMax(), N=16, bits=4),
     small(UnbiasedWeightMax(expected=True), N=9),
     small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=4),
-    small(Boltzmann(steps=1, centring="none"), N=1, critic=None),
+    small(Boltzmann(steps=1, learning_signal=Reward()), N=1, critic=None),
     small(Boltzmann(coupling=0.0, steps=2), N=11),
     small(Boltzmann(coupling=0.7, steps=4, sampler="lazy"), N=11),
     small(Recurrent(), N=20, bits=4),
-    small(Recurrent(steps=1, centring="reward"), N=7),
-    small(Recurrent(steps=5, trace_decay=0.9, coupling=1.0, centring_strength=0.3), N=7, critic=Critic("relu", 5)),
-    small(Recurrent(trace_decay=0.0, centring="activity"), N=6, task=Multiplexer(2, "binary", "binary")),
+    small(Recurrent(steps=1, baseline=Nothing()), N=7),
+    small(
+        Recurrent(steps=5, trace_decay=0.9, coupling=1.0, baseline=Probability(strength=0.3)),
+        N=7,
+        critic=Critic("relu", 5),
+    ),
+    small(Recurrent(trace_decay=0.0, learning_signal=Reward()), N=6, task=Multiplexer(2, "binary", "binary")),
     *(small(rule, N=9, bits=2, signals="signed") for rule in (Reinforce(), StraightThrough(), UnbiasedWeightMax())),
     small(UnbiasedWeightMax(expected=True), N=13, bits=5, signals="signed"),
     small(Boltzmann(steps=2, chain_signals="signed", recurrent_rate=0.3), N=13, bits=5, signals="signed"),
     small(Recurrent(steps=3, chain_signals="signed", recurrent_rate=2.5), N=13, bits=5, signals="signed"),
-    small(Boltzmann(steps=2, centring="half", centring_strength=Linear(1.0, 0.2)), N=11),
-    small(Boltzmann(steps=2, centring="drive", chain_signals="signed"), N=7, bits=2),
-    small(Boltzmann(steps=3, centring="predicted", centring_rate=0.3), N=13, bits=5, signals="signed"),
-    small(Boltzmann(steps=2, centring="predicted", pair_strength=Linear(0.2, 1.0)), N=20, bits=2),
-    small(Boltzmann(steps=2, centring="drive", pair_strength=0.5, chain_signals="signed"), N=20, bits=2),
+    small(Boltzmann(steps=2, baseline=Half(strength=Linear(1.0, 0.2))), N=11),
+    small(Boltzmann(steps=2, chain_signals="signed", baseline=Drive()), N=7, bits=2),
+    small(Boltzmann(steps=3, baseline=Predicted(rate=0.3)), N=13, bits=5, signals="signed"),
+    small(Boltzmann(steps=2, baseline=Predicted(pairs=Linear(0.2, 1.0))), N=20, bits=2),
+    small(Boltzmann(steps=2, chain_signals="signed", baseline=Drive(pairs=0.5)), N=20, bits=2),
 ]
 every_rule = pytest.mark.parametrize("run", EVERY_RULE, ids=name_of)
 
@@ -83,7 +97,7 @@ def test_the_reference_is_the_algorithm_box(run):
 
 def in_tree(run, flat):
     """The reference's parameters as the network has them."""
-    values = [flat[k] for k in ("W", "b", "W_rec", "U", "u", "W_out", "b_out", "V", "v", "w", "w_0") if k in flat]
+    values = [flat[k] for k in ("W", "b", "W_rec", "W_out", "b_out", "V", "v", "w", "w_0", "U", "u") if k in flat]
     return jax.tree.unflatten(structure(run), values)
 
 
@@ -144,13 +158,15 @@ EMULATED = [
     small(Boltzmann(steps=2), N=60, bits=4),
     small(Boltzmann(coupling=0.7, steps=5, sampler="lazy"), N=20, bits=4),
     small(Boltzmann(steps=3, sampler="lazy", chain_signals="signed"), N=60, bits=5, signals="signed"),
-    small(Recurrent(coupling=0.5, steps=3, trace_decay=0.7, centring_strength=0.5), N=20, bits=2, critic=None),
+    small(
+        Recurrent(coupling=0.5, steps=3, trace_decay=0.7, baseline=Probability(strength=0.5)), N=20, bits=2, critic=None
+    ),
     small(Recurrent(steps=1), N=32, critic=Critic("tanh", 30)),
     *EVERY_RULE[-11:],
     small(Reinforce(), N=200, bits=4),
     small(Boltzmann(steps=2), N=150, bits=2),  # a cluster of two blocks
     small(Boltzmann(coupling=0.7, steps=3, sampler="lazy"), N=150, bits=2),
-    small(Boltzmann(steps=2, centring="predicted", pair_strength=0.5), N=150, bits=2),
+    small(Boltzmann(steps=2, baseline=Predicted(pairs=0.5)), N=150, bits=2),
     small(Recurrent(steps=2, chain_signals="signed"), N=300, bits=3),  # of six, with moments in global memory
 ]
 
@@ -208,7 +224,7 @@ def same(a, b):
 
 CUT = [
     small(Boltzmann(steps=2), N=20),
-    small(Boltzmann(steps=2, centring="predicted", pair_strength=0.5), N=20),
+    small(Boltzmann(steps=2, baseline=Predicted(pairs=0.5)), N=20),
     small(Recurrent(steps=3), N=20),
     small(UnbiasedWeightMax(), N=16),
 ]
@@ -245,7 +261,12 @@ def test_two_tiles_a_warp_give_the_bits_of_one(emulated, monkeypatch):
 
 
 def test_a_mixed_group_gives_each_run_what_it_gets_alone(emulated):
-    rules = [Reinforce("none"), StraightThrough(), UnbiasedWeightMax(expected=True), UnbiasedWeightMax()]
+    rules = [
+        Reinforce(baseline=Nothing(), learning_signal=Reward()),
+        StraightThrough(),
+        UnbiasedWeightMax(expected=True),
+        UnbiasedWeightMax(),
+    ]
     tasks = [Multiplexer(1), Multiplexer(2, rewards="binary"), Multiplexer(3, "binary"), Multiplexer(4)]
     runs = [
         small(rule, N=9, task=task, seed=i, updates=10) for i, (rule, task) in enumerate(zip(rules, tasks, strict=True))
@@ -326,7 +347,9 @@ def test_a_look_sees_what_the_reference_sees_and_the_names_that_every_engine_giv
 def test_a_look_at_a_run_does_not_depend_on_its_neighbours(emulated):
     runs = [
         small(rule, N=9, task=Multiplexer(1 + i % 4), seed=i)
-        for i, rule in enumerate((Reinforce("none"), StraightThrough(), UnbiasedWeightMax()))
+        for i, rule in enumerate(
+            (Reinforce(baseline=Nothing(), learning_signal=Reward()), StraightThrough(), UnbiasedWeightMax())
+        )
     ]
     state = with_params(cuda.start(runs), shaken)
     found = cuda.look(state)
@@ -372,7 +395,7 @@ def test_it_says_what_it_does_not_take():
         Run(batch=32, episodes=3200),
         Run(rule=MapProp()),
         Run(rule=Boltzmann(sampler="one-by-one")),
-        Run(rule=Boltzmann(centring="both")),
+        Run(rule=Boltzmann(baseline=Chains())),
         Run(rule=Boltzmann(steps=2**21)),
         Run(rule=StraightThrough(slope="identity")),
         Run(critic=Critic(width=65)),

@@ -15,14 +15,19 @@ from test_proofs import coupled_case
 
 from coexplore import Boltzmann, Control, Linear, Multiplexer, Recurrent, Reinforce, Run, train
 from coexplore.engines import cpu, cuda, xla
+from coexplore.laws import Coupled
 from coexplore.paper.figure import resized
 from coexplore.paper.figures import FIGURES
 from coexplore.paper.open_figures.depression import TUNED_1, TUNED_2
 from coexplore.paper.questions import verdicts
 from coexplore.paper.questions.depression import CLAIMS
-from coexplore.rules.chain import Coupled
+from coexplore.rules import Sizes
+from coexplore.rules.baseline import Half, Learned, Nothing
+from coexplore.rules.layer import PartParams
+from coexplore.run import change
 from coexplore.settings import FieldError
 from coexplore.units import Affine
+from coexplore.variants.depression import DepressedBoltzmann, DepressedRecurrent
 
 TIGHT = 1e-12
 ETAS = (0.1, 0.5, 1.0, 3.0)
@@ -36,8 +41,8 @@ def _float64():
         yield
 
 
-def depressing(form, eta, kind=Boltzmann, **others):
-    return kind(coupling=c, depression=form, depression_strength=eta, **others)
+def depressing(form, eta, kind=DepressedBoltzmann, **others):
+    return kind(coupling=c, variant_form=form, variant_strength=eta, **others)
 
 
 def laws(params, s):
@@ -86,11 +91,11 @@ def test_without_post_and_with_the_true_value_it_is_still_the_gradient_under_the
 
 @pytest.mark.parametrize("eta", ETAS)
 def test_without_post_it_is_centring_by_one_half_and_eta_one_is_all_of_it(eta):
-    """κ = 2η / (1 + η) of `centring half`, times 1 + η, draw by draw; W_rec as printed."""
+    """κ = 2η / (1 + η) of the baseline `half`, times 1 + η, draw by draw; W_rec as printed."""
     rng, x = np.random.default_rng(0), 2 * exact.states(3) - 1
     params, H, delta = exact.coupled(rng, 3, 4, True), exact.states(4)[None, :8], rng.normal(size=8)
     found = exact.credit(depressing(WITHOUT_POST, eta), params, x, H, delta)
-    half = Boltzmann(c, centring="half", centring_strength=2 * eta / (1 + eta))
+    half = Boltzmann(c, baseline=Half(strength=2 * eta / (1 + eta)))
     centred = exact.credit(half, params, x, H, delta)
     scaled = Coupled((1 + eta) * centred.W, (1 + eta) * centred.b, centred.W_rec)
     assert exact.largest_gap(found, scaled) < TIGHT
@@ -138,14 +143,14 @@ def variance(eta, params, task, log_p, H, V):
 def test_a_negative_phase_or_a_learned_centre_leave_of_it_only_the_factor():
     """H − η (1 − H) less the same of E is (1 + η) (H − E), whatever E is: here that of a layer that learns it."""
     task, params, H = coupled_case(2)
-    rule = Boltzmann(c, centring="learned")
+    rule = Boltzmann(c, baseline=Learned())
     rng = np.random.default_rng(0)
-    params = jax.tree.map(
-        lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), rule.law.init(*params.W.shape, jax.random.key(0))
-    )
+    fresh = rule.law.init(*params.W.shape, jax.random.key(0)), rule.baseline.init(Sizes(*params.W.shape, 1, 1))
+    params, own = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), fresh)
     log_p, V = exact.boltzmann(params, c, task.s), rng.normal(size=len(task.s))
-    plain = exact.expected_credit(rule, params, task, log_p, H, V)
-    found = exact.expected_credit(depressing(WITHOUT_POST, 0.6, centring="learned"), params, task, log_p, H, V)
+    plain = exact.expected_credit(rule, params, task, log_p, H, V, PartParams(own))
+    depressed = depressing(WITHOUT_POST, 0.6, baseline=Learned())
+    found = exact.expected_credit(depressed, params, task, log_p, H, V, PartParams(own))
     assert exact.largest_gap((found.W, found.b, found.W_rec), (1.6 * plain.W, 1.6 * plain.b, plain.W_rec)) < TIGHT
 
 
@@ -172,18 +177,17 @@ def test_without_pre_it_is_the_gradient_of_a_layer_whose_inputs_are_centred(eta)
     assert exact.largest_gap(found.b, own.b) < TIGHT
 
 
-@pytest.mark.parametrize("kind", [Boltzmann, Recurrent])
-def test_inputs_of_minus_one_and_one_have_it_as_printed_with_eta_one_on_the_bits(kind):
-    rng, rule = np.random.default_rng(0), kind(coupling=c)
+@pytest.mark.parametrize(("kind", "variant"), [(Boltzmann, DepressedBoltzmann), (Recurrent, DepressedRecurrent)])
+def test_inputs_of_minus_one_and_one_have_it_as_printed_with_eta_one_on_the_bits(kind, variant):
+    # No baseline: the same draws, though W of the bits would have made others likely.
+    rng, rule = np.random.default_rng(0), kind(coupling=c, baseline=Nothing())
     params, bits = exact.coupled(rng, 3, 2, symmetric=True), exact.states(3)
     H, delta = exact.paths(2, 2)[:, rng.integers(0, 64, 8)], rng.normal(size=8)
-    if kind is Recurrent:  # the same draws, though W of the bits would have made others likely
-        rule = dataclasses.replace(rule, centring="reward")
     as_printed = exact.credit(rule, params, 2 * bits - 1, H, delta)
-    one = dataclasses.replace(rule, depression=WITHOUT_PRE)
+    one = depressing(WITHOUT_PRE, 1.0, variant, baseline=Nothing())
     assert exact.largest_gap(exact.credit(one, params, bits, H, delta).W, as_printed.W) < TIGHT
-    more = dataclasses.replace(one, depression_strength=0.4)
-    again = dataclasses.replace(one, depression_strength=1.8)  # 1 + 2η
+    more = dataclasses.replace(one, variant_strength=0.4)
+    again = dataclasses.replace(one, variant_strength=1.8)  # 1 + 2η
     found = exact.credit(more, params, 2 * bits - 1, H, delta).W
     assert exact.largest_gap(found, exact.credit(again, params, bits, H, delta).W) < TIGHT
 
@@ -192,8 +196,8 @@ def test_a_chain_whose_units_hear_signs_learns_its_weights_as_printed_with_eta_o
     rng = np.random.default_rng(1)
     params, x = exact.coupled(rng, 2, 2, symmetric=False), exact.states(2)
     H, delta = exact.paths(2, 2)[:, rng.integers(0, 64, 4)], rng.normal(size=4)
-    one = depressing(WITHOUT_PRE, 1.0, Recurrent, centring="reward")
-    signed = Recurrent(coupling=c, centring="reward", chain_signals="signed")
+    one = depressing(WITHOUT_PRE, 1.0, DepressedRecurrent, baseline=Nothing())
+    signed = Recurrent(coupling=c, chain_signals="signed", baseline=Nothing())
     assert (
         exact.largest_gap(exact.credit(one, params, x, H, delta).W_rec, exact.credit(signed, params, x, H, delta).W_rec)
         < TIGHT
@@ -249,7 +253,7 @@ def test_algorithm_2_depresses_already_and_its_eta_is_the_odds_of_each_unit():
         both = exact.credit(Recurrent(coupling=c), params, one, h, delta)
         for i in range(2):
             p = P[0, k, i]
-            rule = depressing(WITHOUT_POST, p / (1 - p), Recurrent, centring="reward")
+            rule = depressing(WITHOUT_POST, p / (1 - p), DepressedRecurrent, baseline=Nothing())
             found = exact.credit(rule, params, one, h, delta)
             assert exact.largest_gap((1 - p) * found.W[:, i], both.W[:, i]) < TIGHT
             assert exact.largest_gap((1 - p) * found.W_rec[:, i], both.W_rec[:, i]) < TIGHT
@@ -262,10 +266,10 @@ def test_beside_its_own_centre_it_brings_the_bias_back(seed):
     apart, eta = jax.tree.map(lambda leaf: leaf, dataclasses.replace(params, W_rec=jnp.zeros((2, 2)))), 0.5
     log_p, V = exact.recurrent(apart, 0.0, 1, task.s), np.random.default_rng(seed).normal(size=len(task.s))
     R, mean, covariance = given_x(task, log_p, H[-1])
-    for form, bias in (("none", 0.0), (WITHOUT_POST, eta * (R - V)[:, None] * (mean - 1))):
-        rule = Recurrent(0.0, 1, 0.0, depression=form, depression_strength=eta)
+    depressed = DepressedRecurrent(0.0, 1, 0.0, variant_form=WITHOUT_POST, variant_strength=eta)
+    biased = eta * (R - V)[:, None] * (mean - 1)
+    for rule, factor, bias in ((Recurrent(0.0, 1, 0.0), 1.0, 0.0), (depressed, 1 + eta, biased)):
         found = exact.expected_credit(rule, apart, task, log_p, H, V).W
-        factor = 1.0 if form == "none" else 1 + eta
         expected = np.einsum("s,sj,si->ji", task.d0, task.s, factor * covariance + bias)
         assert exact.largest_gap(found, expected) < TIGHT
 
@@ -278,7 +282,7 @@ def test_post_before_pre_goes_uphill_below_eta_one_slower_in_what_is_symmetric(e
     task, params, H, log_p = recurrent_case(seed)
     gradient = exact.grad(lambda W_rec: exact.objective(task, law(params, W_rec, task.s), H[-1]))(params.W_rec)
     V = np.random.default_rng(seed).normal(size=len(task.s))
-    rule = depressing("post-before-pre", eta, Recurrent, trace_decay=1.0)
+    rule = depressing("post-before-pre", eta, DepressedRecurrent, trace_decay=1.0)
     found = exact.expected_credit(rule, params, task, log_p, H, V).W_rec
     same, other = 0.5 * (gradient + gradient.T), 0.5 * (gradient - gradient.T)
     assert exact.largest_gap(found, (1 - eta) * same + (1 + eta) * other) < TIGHT
@@ -301,7 +305,7 @@ def test_above_eta_one_post_before_pre_can_go_downhill():
         lambda W_rec: exact.objective(task, exact.recurrent(Coupled(params.W, params.b, W_rec), c, 1, task.s), H[-1])
     )(params.W_rec)
     found = exact.expected_credit(
-        depressing("post-before-pre", 1.5, Recurrent, steps=1), params, task, log_p, H, np.zeros(1)
+        depressing("post-before-pre", 1.5, DepressedRecurrent, steps=1), params, task, log_p, H, np.zeros(1)
     )
     assert exact.largest_gap(found.W_rec, -0.5 * gradient) < TIGHT
     assert np.abs(gradient).min() > 0.01
@@ -310,30 +314,30 @@ def test_above_eta_one_post_before_pre_can_go_downhill():
 # As settings ----------------------------------------------------------------------------------------------------------
 
 
-def test_without_depression_nothing_changes_and_a_strength_alone_does_nothing():
+def test_at_strength_zero_nothing_changes_and_a_strength_alone_is_refused():
     task, params, H = coupled_case(0)
     log_p, V = exact.boltzmann(params, c, task.s), np.zeros(4)
-    for kind in (Boltzmann, Recurrent):
+    for kind, variant in ((Boltzmann, DepressedBoltzmann), (Recurrent, DepressedRecurrent)):
         paths = H if kind is Boltzmann else exact.paths(3, 2)
         p = log_p if kind is Boltzmann else exact.recurrent(params, c, 2, task.s)
-        plain, alone = (
-            exact.expected_credit(kind(coupling=c, depression_strength=eta), params, task, p, paths, V)
-            for eta in (1.0, 3.0)
-        )
-        assert exact.largest_gap(plain, alone) == 0
-        zero = exact.expected_credit(depressing(WITHOUT_POST, 0.0, kind), params, task, p, paths, V)
+        plain = exact.expected_credit(kind(coupling=c), params, task, p, paths, V)
+        zero = exact.expected_credit(depressing(WITHOUT_POST, 0.0, variant), params, task, p, paths, V)
         assert exact.largest_gap(plain, zero) < TIGHT
+        with pytest.raises(FieldError, match=r"^setting: 'variant_strength' is not"):
+            change(Run(rule=kind()), "variant_strength", 3.0)
 
 
 def test_pairs_that_are_signed_or_expected_are_refused_in_one_line():
-    for others in ({"chain_signals": "signed"}, {"centring": "learned"}):
-        with pytest.raises(FieldError, match=r"^depression: 'one-without-other' is not .*signed chain"):
-            Boltzmann(depression="one-without-other", **others)
+    for others in ({"chain_signals": "signed"}, {"baseline": Learned()}):
+        with pytest.raises(FieldError, match=r"^variant_form: 'one-without-other' is not .*signed chain"):
+            DepressedBoltzmann(variant_form="one-without-other", **others)
     with pytest.raises(FieldError, match="post-before-pre"):
-        Boltzmann(depression="post-before-pre")
+        DepressedBoltzmann(variant_form="post-before-pre")
 
 
-@pytest.mark.parametrize("rule", [Boltzmann(depression=WITHOUT_POST), Recurrent(depression="post-before-pre")])
+@pytest.mark.parametrize(
+    "rule", [DepressedBoltzmann(variant_form=WITHOUT_POST), DepressedRecurrent(variant_form="post-before-pre")]
+)
 def test_only_xla_trains_it_and_the_others_say_why(rule):
     run = Run(rule=rule, hidden=(8,), task=Multiplexer(bits=1))
     assert xla.supports(run) is None
@@ -345,7 +349,7 @@ def test_only_xla_trains_it_and_the_others_say_why(rule):
 @pytest.mark.parametrize("task", [Multiplexer(bits=1), Control(env="CartPole-v1")], ids=["one step", "environment"])
 def test_trained_with_eta_one_post_before_pre_leaves_weights_that_are_antisymmetric(task):
     """On every kind of task: Adam, too, keeps what begins at 0 and whose update is."""
-    rule = Recurrent(coupling=1.0, depression="post-before-pre")
+    rule = DepressedRecurrent(coupling=1.0, variant_form="post-before-pre")
     with jax.enable_x64(False):
         run = Run(rule=rule, task=task, hidden=(5,), episodes=320 if isinstance(task, Multiplexer) else 20)
         W_rec = np.asarray(train(run)[0].params.layers[0].W_rec)
@@ -363,10 +367,11 @@ def among(kind, *forms, tuned=False, **others):
     """Whether a run is of this kind."""
 
     def applies(run):
-        rule, has = run.rule, {"encoding": run.task.encoding, "centring": run.rule.centring}
+        rule, has = run.rule, {"encoding": run.task.encoding, "baseline": run.rule.baseline.name}
         at_best = any(rule.steps == one.rule.steps and run.signals == one.signals for one in TUNED)
         same = all(has[name] == value for name, value in others.items())
-        return type(rule) is kind and at_best == tuned and same and (not forms or rule.depression in forms)
+        form = getattr(rule, "variant_form", "none")
+        return isinstance(rule, kind) and at_best == tuned and same and (not forms or form in forms)
 
     return applies
 
@@ -378,9 +383,9 @@ WORLD = {  # who differs from a reward of 0.6, and by how much, if it is as susp
     "0/1": (among(Boltzmann, WITHOUT_PRE, encoding="binary"), 0.1),
     "-1/+1": (among(Boltzmann, WITHOUT_PRE, encoding="signed"), 0.0),
     "pairs": (among(Boltzmann, "one-without-other"), 0.0),
-    "two centres": (among(Recurrent, WITHOUT_POST, centring="both"), -0.1),
-    "no centre": (among(Recurrent, centring="reward"), -0.1),
-    "another centre": (among(Recurrent, WITHOUT_POST, centring="reward"), 0.1),
+    "two centres": (among(Recurrent, WITHOUT_POST, baseline="probability"), -0.1),
+    "no centre": (among(Recurrent, baseline="none"), -0.1),
+    "another centre": (among(Recurrent, WITHOUT_POST, baseline="none"), 0.1),
     "backwards": (among(Recurrent, "post-before-pre"), 0.0),
     "tuned in time": (among(Recurrent, *EVERY, tuned=True), 0.0),
 }

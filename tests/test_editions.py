@@ -19,7 +19,6 @@ from coexplore import (
     Rule,
     Run,
     Task,
-    choice,
     frame,
     grid,
     load,
@@ -28,6 +27,8 @@ from coexplore import (
     train,
 )
 from coexplore.code_hash import code_hash
+from coexplore.rules.baseline import Nothing
+from coexplore.rules.learning_signal import Reward
 from coexplore.run import flat, labels
 from coexplore.settings import FieldError
 from coexplore.study import study
@@ -39,11 +40,10 @@ TINY = {"hidden": (4,), "episodes": 160, "critic": None}
 
 class Plain(Rule):
     name, title = "plain-of-tests", "for these tests"
-    centring: str = choice("reward", "the signal is R − V", options=("reward",))
     gain: float = number(2.0, "a factor")
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, self.gain * feedback.delta * activity.h)
+    def credit(self, layer, signal, above):
+        return outer(layer.x, self.gain * signal * layer.h)
 
 
 class Coin(Task):
@@ -62,8 +62,8 @@ def edited(base, **members):
     return type(base.__name__, (base,), {"__module__": base.__module__, **members})
 
 
-def other_credit(self, params, x, activity, feedback):
-    return outer(x, self.gain * feedback.delta * (activity.h - 0.5))
+def other_credit(self, layer, signal, above):
+    return outer(layer.x, self.gain * signal * (layer.h - 0.5))
 
 
 def test_the_edition_is_part_of_the_description_and_of_the_digest():
@@ -79,7 +79,9 @@ def test_the_edition_is_part_of_the_description_and_of_the_digest():
 
 
 def test_our_own_rules_and_tasks_have_no_edition():
-    described = Run(rule=(Reinforce(), Reinforce("none")), hidden=(3, 2)).to_dict()
+    described = Run(
+        rule=(Reinforce(), Reinforce(baseline=Nothing(), learning_signal=Reward())), hidden=(3, 2)
+    ).to_dict()
     assert "edition" not in str(described)
     assert Run.from_dict(described).to_dict() == described
     with pytest.raises(FieldError, match="field: 'edition' is not allowed"):
@@ -144,7 +146,9 @@ def test_a_table_tells_editions_apart():
 
 CELL = """
 from coexplore import Rule, choice, drive, outer
-from coexplore.rules.laws import Activity, Bernoulli
+from coexplore.laws import Activity, Bernoulli
+from coexplore.rules.baseline import Nothing
+from coexplore.rules.learning_signal import Reward
 import jax
 
 @jax.jit
@@ -159,14 +163,13 @@ class Bent(Bernoulli):
 
 class Bending(Rule):
     name, title = "bending-of-tests", "its law names a helper"
-    centring: str = choice("reward", "the signal is R", options=("reward",))
 
     @property
     def law(self):
         return Bent()
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, feedback.delta * activity.h)
+    def credit(self, layer, signal, above):
+        return outer(layer.x, signal * layer.h)
 """
 
 
@@ -230,8 +233,8 @@ def compiled(d):
 """
 LAW = """
 import dataclasses
-from coexplore import Reinforce, Rule, choice
-from coexplore.rules.laws import Bernoulli
+from coexplore import Local, Reinforce
+from coexplore.laws import Bernoulli
 
 class Bent(Bernoulli):
     def init(self, D, N, key):
@@ -239,10 +242,9 @@ class Bent(Bernoulli):
         ways = (jax.lax.scan(scanned, 0.0, one)[1], jax.lax.fori_loop(0, 1, looped, one), kept(one), compiled(one))
         return dataclasses.replace(super().init(D, N, key), b=jnp.concatenate(ways))
 
-class Bending(Rule):
+class Bending(Local):
     name, title = "traced-of-tests", "its law names functions that JAX has traced"
-    centring: str = choice("reward", "the signal is R", options=("reward",))
-    credit = Reinforce.credit
+    eligibility = Reinforce.eligibility
 
     @property
     def law(self):

@@ -27,7 +27,7 @@ from coexplore import (
     network,
     train,
 )
-from coexplore.rules.laws import Bernoulli, Gaussian, Softmax
+from coexplore.laws import Bernoulli, Gaussian, Softmax
 from coexplore.run import policy
 from coexplore.settings import FieldError
 from coexplore.stats.estimates import over_episodes, summary

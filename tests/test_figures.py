@@ -24,7 +24,7 @@ TABLE = {
     "fig4": [*ALG_1, *ALG_2, *RIVALS],
     "fig5": [
         *(Run(rule=Recurrent(coupling=c, steps=2, trace_decay=0.25)) for c in C),
-        Run(rule=Reinforce(centring="both")),
+        Run(rule=Reinforce()),
         Run(rule=Boltzmann(coupling=0.25)),
     ],
     "figa1": [Run(rule=Boltzmann(coupling=0.25, steps=T)) for T in (1, 2, 4, 10, 15, 20, 25, 30, 50)],

@@ -32,11 +32,13 @@ from coexplore import (
 from coexplore.engines import cpu, cuda
 from coexplore.engines.cuda import layout
 from coexplore.engines.one_layer import ACCEPTED
+from coexplore.rules.baseline import Drive, Half, Predicted, Probability
+from coexplore.settings import specs
 
 GOLDEN = Path(__file__).parent / "data" / "cuda-layout.json"
 MULTIPROCESSORS = 132
 SMALL = {"hidden": 4, "task": Multiplexer(bits=1), "episodes": 640}
-PREDICTED = Boltzmann(steps=2, centring="predicted")
+PREDICTED = Boltzmann(steps=2, baseline=Predicted())
 
 # Record and field: a run in which the field matters, and another value of it.
 CHANGES = {
@@ -52,27 +54,31 @@ CHANGES = {
     (Multiplexer, "rewards"): (Run(**SMALL), {"rewards": "binary"}),
     (Critic, "activation"): (Run(**SMALL), {"critic": "tanh"}),
     (Critic, "width"): (Run(**SMALL), {"critic_width": 63}),
-    (Reinforce, "centring"): (Run(Reinforce(), **SMALL), {"centring": "activity"}),
-    (Reinforce, "centring_strength"): (Run(Reinforce(), **SMALL), {"centring_strength": 0.5}),
+    (Reinforce, "learning_signal"): (Run(Reinforce(), **SMALL), {"learning_signal": "reward"}),
+    (Reinforce, "baseline"): (Run(Reinforce(), **SMALL), {"baseline": "none"}),
     (Boltzmann, "coupling"): (Run(Boltzmann(), **SMALL), {"coupling": 0.5}),
     (Boltzmann, "steps"): (Run(Boltzmann(), **SMALL), {"steps": 2}),
     (Boltzmann, "sampler"): (Run(Boltzmann(), **SMALL), {"sampler": "lazy"}),
-    (Boltzmann, "centring"): (Run(Boltzmann(), **SMALL), {"centring": "drive"}),
-    (Boltzmann, "centring_strength"): (Run(PREDICTED, **SMALL), {"centring_strength": 0.5}),
-    (Boltzmann, "pair_strength"): (Run(PREDICTED, **SMALL), {"pair_strength": 0.5}),
-    (Boltzmann, "centring_rate"): (Run(PREDICTED, **SMALL), {"centring_rate": 0.5}),
+    (Boltzmann, "learning_signal"): (Run(Boltzmann(), **SMALL), {"learning_signal": "reward"}),
+    (Boltzmann, "baseline"): (Run(Boltzmann(), **SMALL), {"baseline": "drive"}),
     (Boltzmann, "chain_signals"): (Run(Boltzmann(), **SMALL), {"chain_signals": "signed"}),
     (Boltzmann, "recurrent_rate"): (Run(Boltzmann(), **SMALL), {"recurrent_rate": 0.5}),
     (Recurrent, "coupling"): (Run(Recurrent(), **SMALL), {"coupling": 0.5}),
     (Recurrent, "steps"): (Run(Recurrent(), **SMALL), {"steps": 3}),
     (Recurrent, "trace_decay"): (Run(Recurrent(), **SMALL), {"trace_decay": 0.5}),
-    (Recurrent, "centring"): (Run(Recurrent(), **SMALL), {"centring": "none"}),
-    (Recurrent, "centring_strength"): (Run(Recurrent(), **SMALL), {"centring_strength": 0.5}),
+    (Recurrent, "learning_signal"): (Run(Recurrent(), **SMALL), {"learning_signal": "reward"}),
+    (Recurrent, "baseline"): (Run(Recurrent(), **SMALL), {"baseline": "none"}),
     (Recurrent, "chain_signals"): (Run(Recurrent(), **SMALL), {"chain_signals": "signed"}),
     (Recurrent, "recurrent_rate"): (Run(Recurrent(), **SMALL), {"recurrent_rate": 0.5}),
-    (StraightThrough, "centring"): (Run(StraightThrough(), **SMALL), {"centring": "activity"}),
-    (UnbiasedWeightMax, "centring"): (Run(UnbiasedWeightMax(), **SMALL), {"centring": "activity"}),
+    (StraightThrough, "learning_signal"): (Run(StraightThrough(), **SMALL), {"learning_signal": "reward"}),
+    (UnbiasedWeightMax, "learning_signal"): (Run(UnbiasedWeightMax(), **SMALL), {"learning_signal": "reward"}),
     (UnbiasedWeightMax, "expected"): (Run(UnbiasedWeightMax(), **SMALL), {"expected": True}),
+    (Probability, "strength"): (Run(Recurrent(), **SMALL), {"baseline_strength": 0.5}),
+    **{
+        (type(baseline), name): (Run(Boltzmann(steps=2, baseline=baseline), **SMALL), {f"baseline_{name}": 0.5})
+        for baseline in (Half(), Drive(), Predicted())
+        for name in specs(baseline)
+    },
 }
 NO_NUMBER = {(Multiplexer, "source")}  # where a person found the task
 each_change = pytest.mark.parametrize("field", CHANGES, ids=lambda field: f"{field[0].__name__}.{field[1]}")
@@ -171,7 +177,7 @@ UNITS = (1, 13, 32, 60, 64, 96, 128, 150, 300, 512)
 
 
 def descriptions(count=500):
-    """Random runs as plain data, drawn from the tables above."""
+    """Random runs as plain data, drawn from the tables above, in the words of the first release."""
     rng = random.Random(0)
 
     def some(fields):
@@ -201,6 +207,7 @@ def filled(run):
 
     def values(path, leaf):
         name = jax.tree_util.keystr(path, simple=True, separator=".")
+        name = name.replace("parts.0.baseline", "layers.0")  # where U and u were when the bytes were recorded
         return np.random.default_rng(zlib.crc32(name.encode())).normal(size=leaf.shape).astype(np.float32)
 
     return jax.tree_util.tree_map_with_path(values, jax.eval_shape(run.init))
@@ -211,7 +218,7 @@ def golden():
     found = {"shape": [], "variant": [], "settings": [], "parameters": []}
     structures = {}
     for description in descriptions():
-        run = Run.from_dict(description)
+        run = Run.from_dict(description, imported_only=True)
         key = run.sizes, run.critic and run.critic.widths, layout.family(run), layout.predicts(run)
         if key not in structures:
             structures[key] = filled(run)

@@ -66,6 +66,11 @@ def test_a_run_that_names_a_variant_is_told_from_one_that_has_the_rules_own():
     assert part({"name": "recurrent", "centring": "reward"}) == "variants"
     assert part({"name": "reinforce"}, {"name": "boltzmann", "layer_reward": "path"}) == "variants"
     assert part({"name": "boltzmann", "pair_strength": 0.5}) == "numbers"
+    assert part({"name": "recurrent", "learning_signal": "advantage", "baseline": "probability"}) == "plain"
+    assert part({"name": "reinforce", "learning_signal": "reward"}) == "variants"
+    assert part({"name": "boltzmann", "baseline": "half"}) == "variants"
+    assert part({"name": "recurrent", "variant": "depression"}) == "variants"
+    assert part({"name": "reinforce", "baseline": "probability", "baseline_strength": 0.5}) == "numbers"
 
 
 def test_a_difference_is_named_by_its_place():

@@ -23,7 +23,8 @@ from coexplore import (
 from coexplore.engines import cuda
 from coexplore.engines.cuda.layout import Shape
 from coexplore.engines.look import look
-from coexplore.engines.one_layer import CENTRES
+from coexplore.rules.baseline import Drive, Half, Nothing, Predicted, Probability
+from coexplore.rules.learning_signal import Reward
 from coexplore.study import study
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(cuda.missing()), reason=f"no cuda engine: {cuda.missing()}")]
@@ -37,7 +38,8 @@ RULES = [
     UnbiasedWeightMax(),
     UnbiasedWeightMax(expected=True),
 ]
-PREDICTED = Boltzmann(steps=3, centring="predicted")
+PREDICTED = Boltzmann(steps=3, baseline=Predicted())
+BASELINES = (Half(), Drive(), Predicted())
 SIGNED = [
     Boltzmann(steps=3, chain_signals="signed", recurrent_rate=0.3),
     Recurrent(steps=3, chain_signals="signed", recurrent_rate=3.0),
@@ -46,20 +48,20 @@ SIGNED = [
 ONE_UPDATE = [
     *EVERY_RULE,
     *(small(rule, N=N, bits=4) for rule in RULES for N in UNITS),
-    *(small(Boltzmann(steps=3, centring=how), N=N, bits=4) for how in CENTRES for N in UNITS),
+    *(small(Boltzmann(steps=3, baseline=E), N=N, bits=4) for E in BASELINES for N in UNITS),
     *(small(rule, N=N, bits=5, signals="signed") for rule in SIGNED for N in (13, 64, 128, 150, 500)),
     *(small(rule, N=128, bits=3) for rule in (Boltzmann(), Recurrent(steps=7), Recurrent(steps=20, trace_decay=0.99))),
     *(small(Boltzmann(coupling=0.7, steps=5, sampler="lazy"), N=N, bits=4) for N in (8, 64, 128, 150, 300, 512)),
 ]
 TWENTY_UPDATES = [
-    *(small(Boltzmann(centring=how), N=N, bits=4) for how in CENTRES for N in (33, 64, 128, 300)),
+    *(small(Boltzmann(baseline=E), N=N, bits=4) for E in BASELINES for N in (33, 64, 128, 300)),
     *(small(rule, N=N, bits=4) for rule in RULES for N in (8, 33, 64, 128)),
     *(small(rule, N=512, bits=4) for rule in RULES[:3]),  # others' gradients vanish: the output saturates
     *(small(rule, N=200, bits=5, signals="signed") for rule in SIGNED[:3]),
     small(Boltzmann(coupling=Linear(1.0, 0.2)), N=64, bits=4, learning_rate=Linear(0.01, 0.001)),
     small(Boltzmann(steps=25), N=96, bits=4, critic=Critic("tanh", 40)),
     small(Recurrent(coupling=0.5, steps=8), N=20, bits=2, critic=None),
-    small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=100, task=Multiplexer(4, "binary", "binary")),
+    small(Reinforce(baseline=Probability(strength=Linear(1.0, 0.2))), N=100, task=Multiplexer(4, "binary", "binary")),
 ]
 
 
@@ -126,7 +128,7 @@ def test_a_look_sees_what_other_engines_see_and_the_same_in_any_company(rule, N)
 
 
 def test_a_study_of_everything_at_once_gives_each_run_what_it_gets_alone():
-    rules = [*RULES, Boltzmann(steps=9), Recurrent(steps=5), Reinforce("none")]
+    rules = [*RULES, Boltzmann(steps=9), Recurrent(steps=5), Reinforce(baseline=Nothing(), learning_signal=Reward())]
     runs = [small(rule, N=N, bits=4, updates=2000, seed=3) for rule in rules for N in (8, 64, 128)]
     runs += [dataclasses.replace(runs[0], critic=None), dataclasses.replace(runs[0], episodes=16 * 900)]
     together = study(runs, engine="cuda", progress=False).results

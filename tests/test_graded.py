@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from coexplore import Backprop, Reinforce, network
-from coexplore.network import Network, Params
+from coexplore.laws import Activity, Bernoulli, Gaussian, Softmax
+from coexplore.network import Network
 from coexplore.rules import MapProp, StraightThrough, UnbiasedWeightMax, WeightMax
-from coexplore.rules.laws import Activity, Bernoulli, Gaussian, Softmax
+from coexplore.rules.learning_signal import Reward
 from coexplore.units import Affine, drive, outer
 
 TIGHT = 1e-12
@@ -104,7 +105,7 @@ class Toy:
         def expected(layers):
             def one(x, hs, signal):
                 activities = tuple(Activity(h[None], jnp.zeros((1, 1, *h.shape))) for h in hs)
-                return network.learn(net, Params(layers, None), x[None], activities, signal[None], True)
+                return network.learn(net, exact.actor_params(layers), x[None], activities, signal[None], True)
 
             hidden, r = self.log_p(layers)
             each = jax.vmap(one)(self.x[self.m], (*self.hs, bits), r - self.V[self.m]).layers
@@ -113,7 +114,7 @@ class Toy:
         return expected(self.layers)
 
 
-EXACT = [Reinforce(), Reinforce("activity"), UnbiasedWeightMax(), UnbiasedWeightMax(expected=True)]
+EXACT = [Reinforce(), Reinforce(learning_signal=Reward()), UnbiasedWeightMax(), UnbiasedWeightMax(expected=True)]
 
 
 @pytest.mark.parametrize("hidden", [(3,), (2, 3)])
@@ -141,7 +142,7 @@ def given(rules, sizes, seed=0, n=5):
     rng = np.random.default_rng(seed)
     layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
     x, y = jnp.asarray(rng.normal(size=(n, sizes[0]))), rng.integers(0, sizes[-1] + 1, n)
-    net, params = Network(rules, Softmax(), None), Params(layers, None)
+    net, params = Network(rules, Softmax(), None), exact.actor_params(layers)
     bits = jnp.asarray(np.eye(sizes[-1] + 1)[y, 1:])
     *hidden, _ = jax.jit(network.act)(net.actor, params, x, jax.random.key(seed))
     return net, params, x, (*hidden, Activity(bits, bits[None]))
@@ -242,7 +243,7 @@ def test_other_rules_see_through_a_layer_of_backprop(float64):
     def expected(hs):
         def one(x, hs):
             activities = tuple(Activity(h[None], jnp.zeros((1, 1, *h.shape))) for h in hs)
-            return network.learn(net, Params(layers, None), x[None], activities, jnp.ones(1), True).layers
+            return network.learn(net, exact.actor_params(layers), x[None], activities, jnp.ones(1), True).layers
 
         return jax.tree.map(lambda c: jnp.einsum("n,n...->...", p / 3, c), jax.vmap(one)(toy.x[m], hs))
 

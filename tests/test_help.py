@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from coexplore import Recurrent, Run
+from coexplore import Boltzmann, Recurrent, Run
 from coexplore.cli import COMMANDS, NEXT
 from coexplore.rules import BUILT_IN
 from coexplore.run import PRESETS, dashed, flat
+from coexplore.settings import flat_specs, specs
 
 PACK = Path(__file__).parent / "data" / "pack-1.safetensors"
 
 
 def usual(text):
-    """Flag → what stands in brackets at the end of its help."""
-    flags = re.split(r"\n  (?=-)", text.partition("options:")[2])
-    found = (re.match(r"--([\w-]+)( (?!\s)\S+)?.*?(?:\[([^\[]*)\])?\s*$", flag, re.S) for flag in flags)
+    """Flag → what stands in brackets at the end of its help. Settings of a part stand below the flag of the part."""
+    flags = re.split(r"\n(?:  | {30})(?=-)", text.partition("options:")[2])
+    found = (re.match(r"--([\w-]+):?( (?!\s)\S+)?.*?(?:\[([^\[]*)\])?\s*$", flag, re.S) for flag in flags)
     return {match[1]: " ".join((match[3] or "").split()) for match in found if match}
 
 
@@ -31,9 +32,20 @@ def help_of(here, monkeypatch):
 
 @pytest.mark.parametrize("rule", BUILT_IN)
 def test_help_on_a_rule_has_the_value_of_every_flag_as_a_run_has_it(rule, help_of):
-    told, run = help_of("train", rule), flat(Run(rule=BUILT_IN[rule].usual()))
+    told, run = help_of("train", rule), flat(Run(rule=BUILT_IN[rule]()))
     for name, value in run.items():
         assert name == "rule" or told[dashed(name)] == value, name
+
+
+def test_settings_of_a_part_stand_below_its_flag_and_algorithm_1_has_few_entries_of_its_own(here):
+    text = here("train", "boltzmann", "--help").stdout.partition("options:")[2]
+    entries = re.findall(r"^  --([\w-]+)", text, re.M)
+    own = [name for name in entries if name.replace("-", "_") in flat_specs(Boltzmann)]
+    assert own == [dashed(name) for name in specs(Boltzmann)]
+    assert len(own) <= 12
+    (baseline,) = re.findall(r"^  --baseline (.*?)^  --", text, re.M | re.S)
+    below = re.findall(r"^ {30}--([\w-]+):", baseline, re.M)
+    assert below == ["baseline-strength", "baseline-chains", "baseline-pairs", "baseline-rate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -108,7 +120,7 @@ words coexplore tr
 words coexplore train bo
 words coexplore train boltzmann re
 words coexplore train boltzmann --trace
-words coexplore train boltzmann --centring a
+words coexplore train boltzmann --learning-signal a
 words coexplore train --task d
 words coexplore runs --store {folder}/onl
 """
@@ -120,7 +132,7 @@ def test_bash_completes_commands_rules_flags_values_and_folders(here, tmp_path):
     subprocess.run(["bash", "-n", tmp_path / "script"], check=True)
     lines = COMPLETE.format(script=tmp_path / "script", folder=tmp_path)
     done = subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=True)
-    wanted = ["train", "boltzmann", "reinforce recurrent", "--trace-decay", "activity", "digits", f"{tmp_path}/only"]
+    wanted = ["train", "boltzmann", "reinforce recurrent", "--trace-decay", "advantage", "digits", f"{tmp_path}/only"]
     assert done.stdout.splitlines() == wanted
     assert not done.stderr
 

@@ -11,8 +11,9 @@ from coexplore import HNCA, Boltzmann, Reinforce, Result, Rule, Run, UnbiasedWei
 from coexplore.cli import train as cli
 from coexplore.cli import tune
 from coexplore.cli.modules import import_selected
-from coexplore.network import Network, Params
-from coexplore.rules.laws import Activity, Softmax
+from coexplore.laws import Activity, Softmax
+from coexplore.network import Network
+from coexplore.rules.learning_signal import Reward
 from coexplore.run import command, select
 from coexplore.settings import FieldError
 
@@ -106,7 +107,7 @@ def test_of_a_known_reward_the_last_hidden_layer_has_local_expectation_gradients
         def one(x, *values):
             *values, delta = values
             activities = tuple(Activity(value[None], value[None, None]) for value in values)
-            return exact.learn(net, Params(layers, None), x[None], activities, delta[None], True).layers
+            return exact.learn(net, exact.actor_params(layers), x[None], activities, delta[None], True).layers
 
         return jax.vmap(one)(x, below, h, bits, delta)
 
@@ -130,8 +131,12 @@ def asked(line):
 def test_in_python_it_is_unbiased_weight_max():
     assert Run(rule=HNCA()).digest == Run(rule=EXPECTED).digest
     assert repr(HNCA()) == repr(EXPECTED)
-    assert Run(rule=HNCA()).to_dict()["rule"] == {"name": "unbiased-weight-max", "expected": True, "centring": "both"}
-    assert HNCA(centring="activity") == UnbiasedWeightMax(expected=True, centring="activity")
+    assert Run(rule=HNCA()).to_dict()["rule"] == {
+        "name": "unbiased-weight-max",
+        "learning_signal": "advantage",
+        "expected": True,
+    }
+    assert HNCA(learning_signal=Reward()) == UnbiasedWeightMax(expected=True, learning_signal=Reward())
 
 
 @pytest.mark.parametrize(
@@ -139,7 +144,7 @@ def test_in_python_it_is_unbiased_weight_max():
     [
         ("hnca", Run(rule=EXPECTED)),
         ("hnca --expected", Run(rule=EXPECTED)),
-        ("hnca --centring activity --units 5-4", Run(rule=HNCA("activity"), hidden=(5, 4))),
+        ("hnca --learning-signal reward --units 5-4", Run(rule=HNCA(Reward()), hidden=(5, 4))),
         ("--layers hnca,reinforce --units 5-4", Run(rule=(EXPECTED, Reinforce()), hidden=(5, 4))),
         (
             "--layers hnca,unbiased-weight-max --units 5-4 --expected yes/no",
@@ -179,7 +184,7 @@ def test_so_is_such_a_grid_to_tune(tmp_path):
 def test_selections_know_it():
     runs = [
         Run(rule=rule, hidden=(4, 3))
-        for rule in (EXPECTED, UnbiasedWeightMax(), Boltzmann(), (HNCA("activity"), Reinforce()))
+        for rule in (EXPECTED, UnbiasedWeightMax(), Boltzmann(), (HNCA(Reward()), Reinforce()))
     ]
     results = [Result(run, "xla", np.zeros(1000, np.float32), None) for run in runs]
     for text, k in (
@@ -214,10 +219,10 @@ def test_files_have_the_name_of_the_rule_and_no_rule_of_ones_own_may_have_this_o
         Run.from_dict({"rule": {"name": "hnca"}})
 
     class Mine(Rule):
-        name, title, centring = "hnca", "mine", "both"
+        name, title = "hnca", "mine"
 
-        def credit(self, params, x, activity, feedback):
-            return params
+        def credit(self, layer, signal, above):
+            return layer.params
 
     with pytest.raises(FieldError, match=r"^name: 'hnca' is not allowed; give one to Mine "):
         Run(rule=Mine())

@@ -17,8 +17,7 @@ from coexplore.engines import control
 from coexplore.engines.base import Fault
 from coexplore.engines.control import worlds
 from coexplore.engines.guard import fault
-from coexplore.rules.laws import Gaussian, Softmax
-from coexplore.rules.several import Bits, Softmaxes
+from coexplore.laws import Bits, Gaussian, Softmax, Softmaxes
 from coexplore.run import command
 from coexplore.settings import FieldError
 from coexplore.study.progress import Shown

@@ -17,7 +17,7 @@ from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_claims import judged
 from coexplore.paper.tuning import Place, Size
 from coexplore.paper.tunings import TUNINGS
-from coexplore.run import change
+from coexplore.run import flat
 from coexplore.study import Study
 from coexplore.study.search import Seeds, Trials, conduct
 
@@ -35,8 +35,16 @@ def test_both_signals_are_searched_on_equal_grids_and_judged_on_seeds_that_chose
         assert (search.seeds.choose, search.seeds.judge) == (range(1000, 1003), range(2100, 2120))
         assert {run.episodes for run in runs} == {1_000_000}
         other = searches[Place("", place.label.removesuffix(OWN), place.at)].grid(Trials())
-        assert [change(run, "layer_reward", "global") for run in runs] == other
-        assert {run.rule.layer_reward for run in runs} == {"last" if place.label.endswith(OWN) else "global"}
+        assert list(map(without_variant, runs)) == list(map(flat, other))
+        assert {variant_of(run) for run in runs} == {"last" if place.label.endswith(OWN) else "global"}
+
+
+def variant_of(run):
+    return getattr(run.rules[0], "variant_by", "global")
+
+
+def without_variant(run):
+    return {name: value for name, value in flat(run).items() if not name.startswith("variant")}
 
 
 def test_what_depth_trained_of_algorithm_2_is_part_of_the_grid():
@@ -58,7 +66,7 @@ def answers(effect):
         for run in runs:
             rule, luck = run.rules[0], np.random.default_rng([run.seed, len(run.hidden)]).normal(0, 0.004)
             level = 0.5 + luck - 10 * abs(rate_of(run).start - 0.002)
-            level += effect(rule.name, len(run.hidden)) if rule.layer_reward == "last" else 0.0
+            level += effect(rule.name, len(run.hidden)) if variant_of(run) == "last" else 0.0
             results.append(Result(run, "xla", np.full(1000, level, np.float32), None))
         return Study(results, [], [], len(results), 0.0, 0.0)
 

@@ -10,13 +10,13 @@ import pytest
 from test_mixed import case
 
 from coexplore import Boltzmann, Multiplexer, Recurrent, Run, engines, network
+from coexplore.laws import Bernoulli
 from coexplore.network import Network, Params
 from coexplore.results.tables import markdown
-from coexplore.rules import Feedback
-from coexplore.rules.base import odds
-from coexplore.rules.laws import Bernoulli
-from coexplore.rules.layer_reward import REWARDS, rewarded
+from coexplore.rules import Layer
+from coexplore.rules.layer import likelihood
 from coexplore.run import change
+from coexplore.variants.layer_reward import BY, RewardedBoltzmann, RewardedRecurrent, share
 
 TIGHT = 1e-12
 PAGE = (Path(__file__).parents[1] / "docs" / "open-questions.md").read_text()
@@ -30,7 +30,9 @@ def doubles():
 
 def rule(reward, c=0.8, T=1):
     """Algorithm 2 at λ = 1: with the global signal its expected update of W_rec is the gradient (M7)."""
-    return Recurrent(coupling=c, steps=T, trace_decay=1.0, layer_reward=reward)
+    if reward == "global":
+        return Recurrent(coupling=c, steps=T, trace_decay=1.0)
+    return RewardedRecurrent(coupling=c, steps=T, trace_decay=1.0, variant_by=reward)
 
 
 def scaled(layers, by, which=1):
@@ -45,11 +47,15 @@ def drawn(kind, task, layers):
     rules = (kind, kind)
     all_ = exact.deep(rules, task, layers)
     x, Hs = jnp.asarray(all_.x), tuple(map(jnp.asarray, all_.Hs))
-    first, second = (exact.activity(kind, p, i, H) for p, i, H in zip(layers, (x, Hs[0][-1]), Hs, strict=False))
-    top = exact.activity(None, layers[2], Hs[1][-1], Hs[2])
-    given = Feedback(jnp.ones((len(x), 1)), odds(Bernoulli(), layers[2], top), of_output=True)
-    below = kind.below(layers[1], Hs[0][-1], second, given)
-    return all_, np.asarray(rewarded(kind.layer_reward, first.h, below).delta[:, 0])
+    inputs = (x, Hs[0][-1], Hs[1][-1])
+    first, second, top = (
+        Layer(law, p, heard, exact.activity(of, p, heard, H))
+        for of, law, p, heard, H in zip(
+            (*rules, None), (kind.law, kind.law, Bernoulli()), layers, inputs, Hs, strict=True
+        )
+    )
+    message = kind.message(second, likelihood(top, of_output=True))
+    return all_, np.asarray(share(first, message)[:, 0])
 
 
 def mean_given(all_, values):
@@ -66,7 +72,7 @@ def test_a_layers_reward_is_in_the_mean_the_slope_of_what_it_earns_along_its_own
     """E[R | H] = 2 H·∇Q(H), Q(H) = E[δ | H]: with `path` always, with `last` where the layer above has no coupling."""
     kind = rule("path", c)
     task, layers, V = case((kind, kind), (2, 2))
-    all_, share = drawn(kind, task, layers)
+    all_, R = drawn(kind, task, layers)
 
     def Q(epsilon):
         """E[r | S, H] where the layer above hears (1 + ε) H: Q's slope along H."""
@@ -75,7 +81,7 @@ def test_a_layers_reward_is_in_the_mean_the_slope_of_what_it_earns_along_its_own
 
     slope = (Q(1e-5) - Q(-1e-5)) / 2e-5
     for values in (all_.r, all_.r - np.asarray(V)[all_.s]):
-        np.testing.assert_allclose(mean_given(all_, values * share)[0], 2 * slope, atol=1e-8)
+        np.testing.assert_allclose(mean_given(all_, values * R)[0], 2 * slope, atol=1e-8)
     _, by_last = drawn(rule("last", c), task, layers)
     off = np.abs(mean_given(all_, all_.r * by_last)[0] - 2 * slope).max()
     assert off < 1e-8 if c == 0 else off > 1e-3
@@ -115,14 +121,15 @@ def test_with_larger_weights_above_it_is_biased_and_loses_what_it_gained_in_nois
 
 
 def noise_of(by):
-    cosines, ratios = {reward: [] for reward in REWARDS}, {reward: [] for reward in REWARDS}
+    rewards = ("global", *BY)
+    cosines, ratios = {reward: [] for reward in rewards}, {reward: [] for reward in rewards}
     for seed in range(8):
         task, layers, _ = case((rule("global"),) * 2, (2, 2), seed)
         layers = scaled(layers, by)
         all_ = exact.deep((rule("global"),) * 2, task, layers)
         V = jnp.asarray(np.bincount(all_.s, weights=all_.p * all_.r) / np.bincount(all_.s, weights=all_.p))
         gradient = exact.deep_gradient(task, layers, rule("global"))[0].W_rec
-        for reward in REWARDS:
+        for reward in rewards:
             credit = exact.deep_credit(rule(reward), task, layers, V)[0].W_rec
             variance = exact.deep_variance(rule(reward), task, layers, V)[0].W_rec
             cosines[reward].append(exact.cosine(credit, gradient))
@@ -139,16 +146,19 @@ def noise_at(N, kind, signals, batch=2048):
     params, net = run.init(), Network(run.rules, Bernoulli(), None, signals)
     x = run.task.sample(batch, jax.random.key(0)).astype(jnp.float32)
     activities = network.act(net.actor, params, x, jax.random.key(1))
-    given = Feedback(jnp.ones((batch, 1)), None, of_output=True)
-    message = kind.below(params.layers[1], net.actor.heard(x, activities)[1], activities[1], given)
-    mine = rewarded(kind.layer_reward, activities[0].h, net.actor.felt(kind.law, message))
-    return float((mine.delta**2).mean())
+    first, second, top = net.actor.layers(params, x, activities)
+    message = kind.message(second, net.actor.received(kind.law, likelihood(top, of_output=True)))
+    return float((share(first, net.actor.received(kind.law, message)) ** 2).mean())
 
 
 @pytest.mark.learning
 def test_the_noise_of_a_layers_reward_grows_with_its_width():
     """To first order its signal is twice that of δ, so that it pays while E[(R/δ)²] is below 4."""
-    kinds = [Recurrent(layer_reward="last"), Recurrent(layer_reward="path"), Boltzmann(layer_reward="path")]
+    kinds = [
+        RewardedRecurrent(variant_by="last"),
+        RewardedRecurrent(variant_by="path"),
+        RewardedBoltzmann(variant_by="path"),
+    ]
     columns = [(kind, signals) for signals in ("binary", "signed") for kind in kinds]
     found = {N: [noise_at(N, *each) for each in columns] for N in (4, 16, 64)}
     heads = ["N", "last", "path, T = 2", "path, T = 25", "signed: last", "path, T = 2", "path, T = 25"]
@@ -167,11 +177,11 @@ def test_no_critic_centres_it_so_that_algorithm_1_needs_a_negative_phase():
     for seed in range(10):
         kind = rule("path")
         task, layers, _ = case((kind, kind), (2, 2), seed)
-        all_, share = drawn(kind, task, layers)
+        all_, own = drawn(kind, task, layers)
         S = len(task.s)
         p = np.bincount(all_.s, weights=all_.p, minlength=S)
         V = np.bincount(all_.s, weights=all_.p * all_.r, minlength=S) / p
-        R = (all_.r - V[all_.s]) * share
+        R = (all_.r - V[all_.s]) * own
         mean, spread = (np.bincount(all_.s, weights=all_.p * values, minlength=S) / p for values in (R, R**2))
         off.append(np.abs(mean).mean() / np.sqrt(spread.mean()))
     assert np.median(off) > 0.02
@@ -186,16 +196,18 @@ def learned(kind, hidden, seed=0):
     x = jnp.asarray(s, jnp.float32)
     activities = network.act(net.actor, params, x, jax.random.key(seed + 1))
     r = jax.random.normal(jax.random.key(seed + 2), (16,))
-    return network.learn(net, Params(params.layers, None), x, activities, r).layers
+    return network.learn(net, Params(params.layers, None, params.parts), x, activities, r).layers
 
 
 @pytest.mark.learning
 @pytest.mark.parametrize("kind", [Boltzmann(steps=2), Recurrent()], ids=lambda rule: rule.name)
-def test_one_layer_and_the_last_of_several_learn_from_delta_as_ever(kind):
-    for hidden in ((4,), (4, 3, 2)):
+def test_the_last_of_several_layers_learns_from_delta_as_ever(kind):
+    """Of a single layer it would have no effect, and is refused (test_run.py)."""
+    for hidden in ((4, 3), (4, 3, 2)):
         plain = learned(kind, hidden)
         for reward in ("path", "last"):
-            own = learned(change(Run(rule=kind), "layer_reward", reward).rule, hidden)
+            varied = change(change(Run(rule=kind, hidden=(3, 2)), "variant", "layer-reward"), "variant_by", reward)
+            own = learned(varied.rule, hidden)
             for a, b in zip(jax.tree.leaves(plain[-2:]), jax.tree.leaves(own[-2:]), strict=True):
                 np.testing.assert_array_equal(a, b)
             below = zip(jax.tree.leaves(plain[:-2]), jax.tree.leaves(own[:-2]), strict=True)
@@ -203,28 +215,30 @@ def test_one_layer_and_the_last_of_several_learn_from_delta_as_ever(kind):
 
 
 def test_fused_engines_do_not_take_it():
-    one = Run(rule=Boltzmann(steps=2, layer_reward="last"), hidden=(4,), task=Multiplexer(bits=1), episodes=160)
+    run = Run(rule=RewardedBoltzmann(steps=2, variant_by="last"), hidden=(4, 4), task=Multiplexer(bits=1), episodes=160)
     for name in ("cpu", "cuda"):
-        assert "layer-reward" in engines.find(name).supports(one)
-        assert engines.find(name).supports(change(one, "units", (4, 4))) == "it takes one hidden layer"
+        assert engines.find(name).supports(run) == "it takes one hidden layer"
 
 
 def test_in_environments_the_reward_of_a_step_is_part_of_its_trace():
     """Eligibility is credit for δ = 1, and credit is linear in δ: R = δ × share."""
-    kind = Recurrent(layer_reward="last")
+    kind = RewardedRecurrent(variant_by="last")
     run = Run(rule=kind, hidden=(4, 3), task=Multiplexer(bits=1))
     net, params = Network(run.rules, Bernoulli(), None), run.init()
     x = jnp.asarray(run.task.sample(1, jax.random.key(0)), jnp.float32)
     activities = network.act(net.actor, params, x, jax.random.key(1))
-    once = network.eligibility(net, Params(params.layers, None), x, activities).layers
-    thrice = network.learn(net, Params(params.layers, None), x, activities, jnp.full(1, 3.0)).layers
+    actor = Params(params.layers, None, params.parts)
+    once = network.eligibility(net, actor, x, activities).layers
+    thrice = network.learn(net, actor, x, activities, jnp.full(1, 3.0)).layers
     for a, b in zip(jax.tree.leaves(once), jax.tree.leaves(thrice), strict=True):
         np.testing.assert_allclose(3 * np.asarray(a), b, rtol=1e-5, atol=1e-6)
 
 
 def test_defaults_keep_their_digests_and_a_wrong_word_is_told():
-    assert Run(rule=Boltzmann(layer_reward="global")).digest == Run(rule=Boltzmann()).digest
+    before = Run.from_dict({"rule": {"name": "boltzmann", "layer_reward": "global"}}, imported_only=True)
+    assert before.digest == Run().digest
     assert Run(rule=Boltzmann()).digest == Run().digest
-    assert Run(rule=Boltzmann(layer_reward="last")).digest != Run(rule=Boltzmann()).digest
-    with pytest.raises(ValueError, match=r"layer_reward: 'sum'.*global.*path.*last"):
-        Boltzmann(layer_reward="sum")
+    rewarded, plain = (Run(rule=rule, hidden=(4, 3)) for rule in (RewardedBoltzmann(variant_by="last"), Boltzmann()))
+    assert rewarded.digest != plain.digest
+    with pytest.raises(ValueError, match=r"variant_by: 'sum'.*path.*last"):
+        RewardedBoltzmann(variant_by="sum")

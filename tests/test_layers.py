@@ -10,6 +10,8 @@ from coexplore import UnbiasedWeightMax as Unbiased
 from coexplore.cli import train as cli
 from coexplore.cli.parser import Shown
 from coexplore.rules import BUILT_IN
+from coexplore.rules.baseline import Nothing
+from coexplore.rules.learning_signal import Reward
 from coexplore.run import command, flat, grid, labels
 from coexplore.settings import FieldError
 
@@ -21,8 +23,8 @@ ASKED_FOR = {
     "--layers boltzmann,reinforce,recurrent --units 8-8-4 --coupling 0.4..0.1/0.5 --steps 5/3": Run(
         rule=(Boltzmann(Linear(0.4, 0.1), 5), Reinforce(), Recurrent(0.5, 3)), hidden=(8, 8, 4)
     ),
-    "--layers boltzmann,map-prop --units 8-4 --centring none/both": Run(
-        rule=(Boltzmann(centring="none"), MapProp()), hidden=(8, 4)
+    "--layers boltzmann,map-prop --units 8-4 --learning-signal reward/advantage": Run(
+        rule=(Boltzmann(learning_signal=Reward()), MapProp()), hidden=(8, 4)
     ),
     "--layers unbiased-weight-max,unbiased-weight-max --units 4-4 --expected yes/no": Run(
         rule=(Unbiased(expected=True), Unbiased()), hidden=(4, 4)
@@ -54,7 +56,11 @@ EVERY_PAIR = [
 ]
 ODD = [
     Run(rule=(MapProp(0.3), Reinforce()), hidden=(64, 32), batch=128, learning_rate=(0.04, 4e-5, 4e-6), critic=None),
-    Run(rule=(Reinforce(), Boltzmann(sampler="one-by-one"), Reinforce("none")), hidden=(3, 2, 1), seed=7),
+    Run(
+        rule=(Reinforce(), Boltzmann(sampler="one-by-one"), Reinforce(baseline=Nothing(), learning_signal=Reward())),
+        hidden=(3, 2, 1),
+        seed=7,
+    ),
     Run(rule=(Recurrent(trace_decay=0.0), STE(), Recurrent(trace_decay=1.0)), hidden=(3, 2, 1)),
 ]
 
@@ -84,7 +90,8 @@ WRONG = {
     "boltzmann --units 8-8 --coupling 0.1/0.2/0.3": "coupling: '0.1/0.2/0.3' .*; give one value, or 2: one per layer",
     "--layers boltzmann,ste --units 8-8 --coupling 0.1/0.2": "coupling: .*; give one value, or 1: one per layer",
     "--layers boltzmann,ste --units 8-8 --coupling 0.1/x": "coupling: 'x' is not allowed; give a finite number",
-    "--layers boltzmann,ste --units 8-8 --centring none": "centring: 'none' .*; give activity | both$",
+    "--layers boltzmann,ste --units 8-8 --learning-signal mean": "learning_signal: 'mean' .*; give reward | advantage",
+    "--layers boltzmann,ste --units 8-8 --learning-signal centred-advantage": "learning_signal: .* reward | advantage$",
     "--layers boltzmann,ste --units 8-8 --trace-decay 0.5": "flag: '--trace-decay' is not allowed",
     "--layers ste,map-prop --units 8-8 --preset author": "preset: 'author' .*; give one that ste has: none$",
     "boltzmann --critic-width 64-x": "critic_width: '64-x' is not allowed",

@@ -13,12 +13,12 @@ import pytest
 from browser import offline
 
 from coexplore import Boltzmann, Reinforce, Run, grid
+from coexplore.laws import Synchronous
 from coexplore.report import server as server_module
 from coexplore.report.energy import energies, energy, path
 from coexplore.report.live import Follower
 from coexplore.report.remaining import Costs
 from coexplore.report.server import Server
-from coexplore.rules.chain import Synchronous
 from coexplore.settings import FieldError
 from coexplore.store import Store, planned
 from coexplore.study import group, study, work

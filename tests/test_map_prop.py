@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from coexplore import Control, Critic, Run, engines, network
-from coexplore.network import Network, Params
-from coexplore.rules import Feedback, MapProp
-from coexplore.rules.laws import Activity, Bernoulli, Gaussian
+from coexplore.laws import Activity, Bernoulli, Gaussian
+from coexplore.network import Network
+from coexplore.rules import Layer, MapProp
 from coexplore.store.encoding import key
 
 TIGHT = 1e-12
@@ -31,7 +31,7 @@ def map_case(rules, hidden, seed=0, n=6, D=3, scale=1.0, output=Bernoulli()):
     layers = tuple(exact.affine(rng, d, k) for d, k in itertools.pairwise(sizes))
     layers = tuple(jax.tree.map(lambda leaf: scale * leaf, layer) for layer in layers)
     x = jnp.asarray(rng.normal(size=(n, D)))
-    net, params = Network(rules, output, None), Params(layers, None)
+    net, params = Network(rules, output, None), exact.actor_params(layers)
     return net, params, x, jax.jit(network.act)(net.actor, params, x, jax.random.key(seed))
 
 
@@ -151,7 +151,8 @@ def test_without_relaxation_map_propagation_is_reinforce_and_unbiased():
         p = density(layer) * cell
         r = 2 * jax.nn.sigmoid(grid @ out.W + out.b)[:, 0] - 1
         activity = Activity(h=grid, draws=grid[None])
-        return rule.credit(layer, jnp.ones((len(grid), 1)), activity, Feedback((len(grid) * p * r)[:, None]))
+        drawn = Layer(rule.law, layer, jnp.ones((len(grid), 1)), activity)
+        return rule.credit(drawn, (len(grid) * p * r)[:, None], exact.UNHEARD)
 
     assert exact.largest_gap(expected(layer), exact.grad(reward)(layer)) < 1e-8
 

@@ -11,7 +11,7 @@ import pytest
 from coexplore import Boltzmann, Recurrent, Reinforce, WeightMax
 from coexplore import StraightThrough as STE
 from coexplore import UnbiasedWeightMax as Unbiased
-from coexplore.rules import Feedback
+from coexplore.rules import Layer
 
 TIGHT = 1e-12
 CHAINS = {"boltzmann": Boltzmann(coupling=0.8, steps=1), "recurrent": Recurrent(coupling=0.8, steps=2)}
@@ -95,8 +95,8 @@ def test_what_unbiased_weight_max_hears_of_one_by_one_sampling_is_the_odds_of_ev
 
     @jax.jit
     def found(activity):
-        above = rule.below(layer, x, activity, Feedback(jnp.ones((4, 1)))).above
-        return above(x), above.flipped(x)
+        message = rule.message(Layer(rule.law, layer, x, activity), exact.UNHEARD)
+        return message(x), message.flipped(x)
 
     as_it_was, flipped = found(activity)
     W, b, W_rec = (np.asarray(leaf) for leaf in (layer.W, layer.b, layer.W_rec))

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore.rules import Boltzmann, Feedback
-from coexplore.rules.boltzmann import Phases
-from coexplore.rules.chain import Coupled
-from coexplore.rules.chain import Path as Chain
+from coexplore.laws import Beside, Coupled
+from coexplore.laws import Path as Chain
+from coexplore.rules import Boltzmann
+from coexplore.rules.baseline import Chains
+from coexplore.rules.learning_signal import Advantage, Reward
 from coexplore.units import Affine
 
 TIGHT = 1e-12
@@ -33,16 +34,16 @@ def phases_case(seed, N=3, c=0.8):
 
 def two_phase_credit(rule, task, params, log_p, V):
     """E[credit], every outcome of the positive chain with every outcome of the M negative ones."""
-    h, M = exact.states(params.b.shape[0]), rule.chains
+    h, M = exact.states(params.b.shape[0]), rule.baseline.chains
     all_ = exact.episodes(task, log_p, h[None])
     combos = np.stack([i.ravel() for i in np.meshgrid(*[np.arange(len(h))] * M, indexing="ij")])  # [M, K^M]
     n, m = len(all_.p), combos.shape[1]
     p_neg = np.prod(np.exp(log_p)[all_.s][:, combos], axis=1)  # [n, K^M]
     weight = (all_.p[:, None] * p_neg).reshape(-1)
-    signal = np.repeat(all_.r - (V[all_.s] if rule.centres_reward else 0.0), m)
+    signal = np.repeat(exact.signals(rule, all_, V), m)
     x, positive = jnp.asarray(np.repeat(all_.x, m, axis=0)), jnp.asarray(np.repeat(all_.H[0], m, axis=0))
     negative = np.concatenate([np.tile(h[combo], (n, 1)) for combo in combos])  # M·B rows, chain after chain
-    activity = Phases(positive, jnp.zeros(()), chain_of(positive), chain_of(negative))
+    activity = Beside(positive, jnp.zeros(()), chain_of(positive), chain_of(negative))
     return exact.credit_for(rule, params, x, activity, jnp.asarray(len(weight) * weight * signal)[:, None])
 
 
@@ -58,10 +59,11 @@ def pair_gradient(task, params, c):
     return exact.by_pairs(jax.grad(lambda p: exact.objective(task, exact.boltzmann(p, c, task.s), h))(params))
 
 
-@pytest.mark.parametrize(("centring", "M"), [("activity", 1), ("activity", 2), ("both", 1), ("both", 2)])
-def test_with_chains_from_the_boltzmann_law_the_negative_phase_gives_the_gradient(centring, M):
+@pytest.mark.parametrize("signal", [Reward(), Advantage()])
+@pytest.mark.parametrize("M", [1, 2])
+def test_with_chains_from_the_boltzmann_law_the_negative_phase_gives_the_gradient(signal, M):
     task, params, _, V, c = phases_case(0, N=2)
-    rule = Boltzmann(coupling=c, centring=centring, chains=M)
+    rule = Boltzmann(coupling=c, learning_signal=signal, baseline=Chains(chains=M))
     credit = two_phase_credit(rule, task, params, exact.boltzmann(params, c, task.s), V)
     assert exact.largest_gap(credit, pair_gradient(task, params, c)) < TIGHT
 
@@ -70,7 +72,7 @@ def test_the_negative_phase_forgives_a_wrong_value_where_centring_the_reward_alo
     task, params, h, V, c = phases_case(0, N=2)
     log_p = exact.boltzmann(params, c, task.s)
     gradient = pair_gradient(task, params, c)
-    both = two_phase_credit(Boltzmann(coupling=c, centring="both"), task, params, log_p, V)
+    both = two_phase_credit(Boltzmann(coupling=c, baseline=Chains()), task, params, log_p, V)
     reward = exact.expected_credit(Boltzmann(coupling=c), params, task, log_p, h[None], V)
     assert exact.largest_gap(both, gradient) < TIGHT
     assert exact.largest_gap(reward, gradient) > 0.01
@@ -92,14 +94,14 @@ def credit_variance(M, task, params, c, V, kappa=1.0):
 @pytest.mark.parametrize("M", [1, 2])
 def test_the_closed_form_of_the_variance_against_brute_force(M):
     task, params, h, V, c = phases_case(1, N=2)
-    rule, log_p = Boltzmann(coupling=c, centring="both", chains=M), exact.boltzmann(params, c, task.s)
+    rule, log_p = Boltzmann(coupling=c, baseline=Chains(chains=M)), exact.boltzmann(params, c, task.s)
     all_, p = exact.episodes(task, log_p, h[None]), np.exp(log_p)
     x, H, signal = map(jnp.asarray, (all_.x, all_.H[0], all_.r - V[all_.s]))
     total = mean = 0.0
 
     def one(x, h_pos, signal, negative):
-        activity = Phases(h_pos[None], jnp.zeros(()), chain_of(h_pos[None]), chain_of(negative))
-        return rule.credit(params, x[None], activity, Feedback(signal[None, None])).W
+        activity = Beside(h_pos[None], jnp.zeros(()), chain_of(h_pos[None]), chain_of(negative))
+        return exact.credit_for(rule, params, x[None], activity, signal[None, None]).W
 
     for combo in np.ndindex(*[len(h)] * M):
         weight = all_.p * np.prod(p[all_.s][:, list(combo)], axis=1)

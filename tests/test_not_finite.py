@@ -15,7 +15,7 @@ from mutants import a_rule, affine, credit
 
 from coexplore import Control, Critic, Reinforce, Run, grid, train
 from coexplore.engines import blame
-from coexplore.rules.laws import Activity, Bernoulli
+from coexplore.laws import Activity, Bernoulli
 from coexplore.study import study
 
 probes.register()
@@ -28,10 +28,10 @@ def run_of(rule, env, episodes=6, **settings):
     return Run(rule=rule, task=Control(env=env), hidden=2, episodes=episodes, **{"critic": None, **settings})
 
 
-def late(self, params, *rest):
+def late(self, layer, *rest):
     """Finite until the biases have moved by some steps."""
-    found = credit(self, params, *rest)
-    return affine(found.W, jnp.where(jnp.abs(params.b).max() > 0.05, jnp.nan, found.b))
+    found = credit(self, layer, *rest)
+    return affine(found.W, jnp.where(jnp.abs(layer.params.b).max() > 0.05, jnp.nan, found.b))
 
 
 class Vanishing(Bernoulli):

@@ -22,29 +22,34 @@ from coexplore import (
 )
 from coexplore.engines import xla
 from coexplore.engines.program import program, stack
-from coexplore.rules.centring import ESTIMATED
+from coexplore.rules.baseline import Chains, Drive, Half, Learned, Nothing, Predicted, Probability, Usual
+from coexplore.rules.learning_signal import CentredAdvantage, Reward
 from coexplore.run import bins
+from coexplore.variants.depression import DepressedBoltzmann, DepressedRecurrent
+from coexplore.variants.layer_reward import RewardedBoltzmann, RewardedRecurrent
 
 ONE_UPDATE = {
     "reinforce": small(Reinforce()),
-    "reinforce none": small(Reinforce("none")),
-    "reinforce activity": small(Reinforce("activity")),
-    "reinforce reward": small(Reinforce("reward")),
-    "reinforce half centred": small(Reinforce(centring_strength=0.5)),
+    "reinforce none": small(Reinforce(baseline=Nothing(), learning_signal=Reward())),
+    "reinforce activity": small(Reinforce(learning_signal=Reward())),
+    "reinforce reward": small(Reinforce(baseline=Nothing())),
+    "reinforce half centred": small(Reinforce(baseline=Probability(strength=0.5))),
     "reinforce one unit": small(Reinforce(), N=1, batch=1),
     "reinforce 100 units": small(Reinforce(), N=100, bits=4, batch=33),
     "reinforce two layers": small(Reinforce(), N=(7, 5), bits=2),
-    "reinforce three layers": small((Reinforce(), Reinforce("reward"), Reinforce("activity")), N=(4, 3, 2)),
+    "reinforce three layers": small(
+        (Reinforce(), Reinforce(baseline=Nothing()), Reinforce(learning_signal=Reward())), N=(4, 3, 2)
+    ),
     "boltzmann": small(Boltzmann(steps=3)),
     "boltzmann paper": small(Boltzmann(), N=64, bits=4),
     "boltzmann one unit": small(Boltzmann(steps=1), N=1, batch=1),
     "boltzmann one step": small(Boltzmann(steps=1), N=100, bits=4, batch=33),
     "boltzmann no coupling": small(Boltzmann(coupling=0.0, steps=2)),
     "boltzmann strong": small(Boltzmann(coupling=2.0, steps=25), batch=33),
-    "boltzmann uncentred": small(Boltzmann(steps=2, centring="none")),
+    "boltzmann uncentred": small(Boltzmann(steps=2, learning_signal=Reward())),
     "boltzmann lazy": small(Boltzmann(steps=4, sampler="lazy"), batch=5),
     "boltzmann lazy, negative phase, signed": small(
-        Boltzmann(steps=3, sampler="lazy", centring="both", chains=2, chain_signals="signed"), N=4, batch=5
+        Boltzmann(steps=3, sampler="lazy", chain_signals="signed", baseline=Chains(chains=2)), N=4, batch=5
     ),
     "boltzmann one-by-one": small(Boltzmann(steps=2, sampler="one-by-one"), batch=5),
     "boltzmann one-by-one one unit": small(Boltzmann(steps=4, sampler="one-by-one"), N=1, batch=1),
@@ -56,84 +61,100 @@ ONE_UPDATE = {
     "recurrent long": small(Recurrent(steps=25, trace_decay=0.9), batch=33),
     "recurrent no trace": small(Recurrent(steps=4, trace_decay=0.0), N=100, bits=4),
     "recurrent full trace": small(Recurrent(steps=3, trace_decay=1.0, coupling=1.0)),
-    "recurrent activity": small(Recurrent(centring="activity")),
-    "recurrent reward": small(Recurrent(centring="reward")),
-    "recurrent half centred": small(Recurrent(centring_strength=0.3)),
+    "recurrent activity": small(Recurrent(learning_signal=Reward())),
+    "recurrent reward": small(Recurrent(baseline=Nothing())),
+    "recurrent half centred": small(Recurrent(baseline=Probability(strength=0.3))),
     "recurrent three layers": small(tuple(map(Recurrent, (0.5, 1.0, 0.2), (2, 1, 3), (0.0, 1.0, 0.5))), N=(4, 3, 5)),
     "recurrent over boltzmann": small((Boltzmann(steps=2), Recurrent()), N=(5, 4)),
-    "reinforce over recurrent over boltzmann": small((Boltzmann(steps=2), Recurrent(), Reinforce("none")), N=(5, 4, 3)),
-    "boltzmann negative phase": small(Boltzmann(steps=2, centring="activity", chains=3), N=4),
-    "boltzmann negative phase, half": small(Boltzmann(steps=2, centring="both", centring_strength=0.5), N=4),
+    "reinforce over recurrent over boltzmann": small(
+        (Boltzmann(steps=2), Recurrent(), Reinforce(baseline=Nothing(), learning_signal=Reward())), N=(5, 4, 3)
+    ),
+    "boltzmann negative phase": small(Boltzmann(steps=2, baseline=Chains(chains=2), learning_signal=Reward()), N=4),
+    "boltzmann negative phase, half": small(Boltzmann(steps=2, baseline=Chains(strength=0.5, chains=3)), N=4),
     "boltzmann negative phase, one-by-one": small(
-        Boltzmann(steps=2, sampler="one-by-one", centring="both", chains=2), N=4, batch=5
+        Boltzmann(steps=2, sampler="one-by-one", baseline=Chains(chains=2)), N=4, batch=5
     ),
-    "boltzmann mean": small(Boltzmann(steps=2, centring="mean", centring_rate=0.5), N=(4, 3)),
-    "boltzmann learned": small(Boltzmann(steps=2, centring="learned"), N=(5, 4)),
+    "boltzmann mean": small(Boltzmann(steps=2, learning_signal=CentredAdvantage(rate=0.5)), N=(4, 3)),
+    "boltzmann learned": small(Boltzmann(steps=2, baseline=Learned()), N=(5, 4)),
     "boltzmann learned, signed, at a rate of its own": small(
-        Boltzmann(steps=2, centring="learned", chain_signals="signed", centring_strength=0.5, centring_rate=3.0), N=4
+        Boltzmann(steps=2, chain_signals="signed", baseline=Learned(strength=0.5, rate=3.0)), N=4
     ),
-    "boltzmann pre without post": small(Boltzmann(steps=2, depression="pre-without-post"), N=(5, 4)),
+    "boltzmann pre without post": small(DepressedBoltzmann(steps=2, variant_form="pre-without-post"), N=(5, 4)),
     "boltzmann post without pre": small(
-        Boltzmann(steps=2, depression="post-without-pre", depression_strength=0.4), N=(5, 4)
+        DepressedBoltzmann(steps=2, variant_form="post-without-pre", variant_strength=0.4), N=(5, 4)
     ),
-    "boltzmann one without other": small(Boltzmann(steps=2, depression="one-without-other", depression_strength=0.4)),
+    "boltzmann one without other": small(
+        DepressedBoltzmann(steps=2, variant_form="one-without-other", variant_strength=0.4)
+    ),
     "boltzmann depressed, negative phase, signed": small(
-        Boltzmann(
-            steps=2, centring="both", centring_strength=0.5, chain_signals="signed", depression="pre-without-post"
+        DepressedBoltzmann(
+            steps=2, chain_signals="signed", baseline=Chains(strength=0.5), variant_form="pre-without-post"
         ),
         N=4,
     ),
     "boltzmann depressed, learned": small(
-        Boltzmann(steps=2, centring="learned", centring_strength=0.5, depression="pre-without-post"), N=4
+        DepressedBoltzmann(steps=2, baseline=Learned(strength=0.5), variant_form="pre-without-post"), N=4
     ),
     "boltzmann one without other, half, pairs too": small(
-        Boltzmann(steps=2, centring="half", pair_strength=0.5, depression="one-without-other"), N=5
+        DepressedBoltzmann(steps=2, baseline=Half(pairs=0.5), variant_form="one-without-other"), N=5
     ),
-    "recurrent pre without post": small(Recurrent(depression="pre-without-post", depression_strength=0.4), N=(5, 4)),
+    "recurrent pre without post": small(
+        DepressedRecurrent(variant_form="pre-without-post", variant_strength=0.4), N=(5, 4)
+    ),
     "recurrent post without pre, signed": small(
-        Recurrent(depression="post-without-pre", depression_strength=0.4, chain_signals="signed"),
+        DepressedRecurrent(chain_signals="signed", variant_form="post-without-pre", variant_strength=0.4),
         task=Multiplexer(bits=1, encoding="binary"),
     ),
     "recurrent post before pre": small(
-        Recurrent(steps=3, depression="post-before-pre", depression_strength=0.4), N=(5, 4)
+        DepressedRecurrent(steps=3, variant_form="post-before-pre", variant_strength=0.4), N=(5, 4)
     ),
-    "boltzmann, a reward per layer, last": small(Boltzmann(steps=3, layer_reward="last"), N=(6, 5, 4)),
-    "boltzmann, a reward per layer, path": small(Boltzmann(steps=3, layer_reward="path"), N=(6, 5, 4)),
-    "boltzmann, a reward per layer, lazy": small(Boltzmann(steps=3, sampler="lazy", layer_reward="path"), N=(5, 4)),
+    "boltzmann, a reward per layer, last": small(RewardedBoltzmann(steps=3, variant_by="last"), N=(6, 5, 4)),
+    "boltzmann, a reward per layer, path": small(RewardedBoltzmann(steps=3, variant_by="path"), N=(6, 5, 4)),
+    "boltzmann, a reward per layer, lazy": small(
+        RewardedBoltzmann(steps=3, sampler="lazy", variant_by="path"), N=(5, 4)
+    ),
     "boltzmann, a reward per layer, lazy, last, signed": small(
-        Boltzmann(steps=2, sampler="lazy", layer_reward="last", chain_signals="signed"), N=(5, 4), signals="signed"
+        RewardedBoltzmann(steps=2, sampler="lazy", chain_signals="signed", variant_by="last"),
+        N=(5, 4),
+        signals="signed",
     ),
     "boltzmann, a reward per layer, one-by-one": small(
-        Boltzmann(steps=2, sampler="one-by-one", layer_reward="path"), N=(4, 5), batch=5
+        RewardedBoltzmann(steps=2, sampler="one-by-one", variant_by="path"), N=(4, 5), batch=5
     ),
     "boltzmann, a reward per layer, one-by-one, last": small(
-        Boltzmann(steps=2, sampler="one-by-one", layer_reward="last"), N=(4, 5), batch=5
+        RewardedBoltzmann(steps=2, sampler="one-by-one", variant_by="last"), N=(4, 5), batch=5
     ),
     "boltzmann, a reward per layer, negative phase": small(
-        Boltzmann(steps=2, centring="both", layer_reward="last"), N=(5, 4), signals="signed"
+        RewardedBoltzmann(steps=2, baseline=Chains(), variant_by="last"), N=(5, 4), signals="signed"
     ),
-    "boltzmann, a reward per layer, mean": small(Boltzmann(steps=2, centring="mean", layer_reward="last"), N=(5, 4)),
+    "boltzmann, a reward per layer, mean": small(
+        RewardedBoltzmann(steps=2, learning_signal=CentredAdvantage(), variant_by="last"), N=(5, 4)
+    ),
     "boltzmann, a reward per layer, learned": small(
-        Boltzmann(steps=2, centring="learned", layer_reward="path"), N=(5, 4)
+        RewardedBoltzmann(steps=2, baseline=Learned(), variant_by="path"), N=(5, 4)
     ),
-    "recurrent, a reward per layer, last": small(Recurrent(layer_reward="last"), N=(6, 5, 4, 3), signals="signed"),
+    "recurrent, a reward per layer, last": small(
+        RewardedRecurrent(variant_by="last"), N=(6, 5, 4, 3), signals="signed"
+    ),
     "recurrent, a reward per layer, path": small(
-        Recurrent(steps=3, layer_reward="path", chain_signals="signed"), N=(6, 5, 4)
+        RewardedRecurrent(steps=3, chain_signals="signed", variant_by="path"), N=(6, 5, 4)
     ),
     "a reward per layer, one of them": small(
-        (Recurrent(layer_reward="last"), Boltzmann(steps=2), Recurrent(layer_reward="path")), N=(6, 5, 4)
+        (RewardedRecurrent(variant_by="last"), Boltzmann(steps=2), RewardedRecurrent(variant_by="path")), N=(6, 5, 4)
     ),
-    "a reward per layer under reinforce": small((Boltzmann(steps=2, layer_reward="path"), Reinforce()), N=(6, 5)),
-    "a reward per layer, one layer": small(Boltzmann(steps=2, layer_reward="last")),
-    **{f"boltzmann {how}": small(Boltzmann(steps=2, centring=how), N=(5, 4)) for how in ESTIMATED},
+    "a reward per layer under reinforce": small((RewardedBoltzmann(steps=2, variant_by="path"), Reinforce()), N=(6, 5)),
+    **{
+        f"boltzmann {baseline.name}": small(Boltzmann(steps=2, baseline=baseline), N=(5, 4))
+        for baseline in (Half(), Drive(), Usual(), Predicted())
+    },
     "boltzmann predicted, pairs too": small(
-        Boltzmann(steps=2, centring="predicted", centring_strength=0.7, pair_strength=0.4, centring_rate=2.0), N=5
+        Boltzmann(steps=2, baseline=Predicted(strength=0.7, pairs=0.4, rate=2.0)), N=5
     ),
     "boltzmann half, pairs too, signed": small(
-        Boltzmann(steps=2, centring="half", pair_strength=1.0, chain_signals="signed"), N=5, signals="signed"
+        Boltzmann(steps=2, chain_signals="signed", baseline=Half(pairs=1.0)), N=5, signals="signed"
     ),
-    "reinforce predicted": small(Reinforce("predicted", centring_strength=0.6), N=(5, 4)),
-    "recurrent predicted": small(Recurrent(centring="predicted", steps=3, centring_strength=0.6), N=(5, 4)),
+    "reinforce predicted": small(Reinforce(baseline=Predicted(strength=0.6)), N=(5, 4)),
+    "recurrent predicted": small(Recurrent(steps=3, baseline=Predicted(strength=0.6)), N=(5, 4)),
     "ste": small(StraightThrough(), N=64, bits=4),
     "ste two layers": small(StraightThrough(), N=(7, 5)),
     "ste three layers": small(tuple(map(StraightThrough, ("sigmoid", "identity", "sigmoid"))), N=(6, 5, 4)),
@@ -166,7 +187,7 @@ ONE_UPDATE = {
     "signed boltzmann": small(Boltzmann(steps=2), N=(6, 4), signals="signed"),
     "signed chain of boltzmann": small(Boltzmann(steps=3, chain_signals="signed"), N=(6, 4), signals="signed"),
     "signed chain, negative phase": small(
-        Boltzmann(steps=2, centring="both", chains=2, chain_signals="signed", sampler="one-by-one"), N=4, batch=5
+        Boltzmann(steps=2, chain_signals="signed", sampler="one-by-one", baseline=Chains(chains=2)), N=4, batch=5
     ),
     "signed chain of recurrent": small(Recurrent(steps=3, chain_signals="signed"), N=(6, 4), signals="signed"),
     "W_rec at a rate of its own": small((Boltzmann(recurrent_rate=0.3), Recurrent(recurrent_rate=2.5)), N=(5, 4)),
@@ -174,11 +195,13 @@ ONE_UPDATE = {
     "rates of its own": small(Reinforce(), learning_rate=(0.01, 0.002, 0.03)),
 }
 TWENTY_UPDATES = {
-    "reinforce": small(Reinforce(centring_strength=Linear(1.0, 0.2)), N=(7, 5), learning_rate=Linear(0.01, 0.001)),
+    "reinforce": small(
+        Reinforce(baseline=Probability(strength=Linear(1.0, 0.2))), N=(7, 5), learning_rate=Linear(0.01, 0.001)
+    ),
     "boltzmann": small(Boltzmann(coupling=Linear(1.0, 0.2), steps=4), N=20, bits=2),
     "recurrent": small(Recurrent(coupling=0.5, steps=3), N=20, bits=2, critic=Critic("tanh", 9)),
     "depression that falls": small(
-        Boltzmann(steps=2, depression="one-without-other", depression_strength=Linear(1.0, 0.0)), N=20, bits=2
+        DepressedBoltzmann(steps=2, variant_form="one-without-other", variant_strength=Linear(1.0, 0.0)), N=20, bits=2
     ),
 }
 

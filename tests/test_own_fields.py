@@ -6,19 +6,21 @@ import functools
 import equinox as eqx
 import pytest
 
-from coexplore import Boltzmann, Critic, Linear, Rule, Run, choice, number, outer
-from coexplore.settings import FieldError
+from coexplore import Boltzmann, Critic, Linear, Local, Reinforce, Rule, Run, number, outer
+from coexplore.rules.baseline import Baseline, Expectation, Nothing
+from coexplore.rules.eligibility import Alone, Eligibility, Pair
+from coexplore.rules.learning_signal import Advantage, Reward
+from coexplore.settings import FieldError, part
 
 TINY = {"hidden": (4,), "episodes": 160, "critic": None}
 
 
 class Plain(Rule):
     name, title = "plain-of-tests", "for these tests"
-    centring: str = choice("reward", "the signal is R − V", options=("reward",))
     gain: float = number(2.0, "a factor")
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, self.gain * feedback.delta * activity.h)
+    def credit(self, layer, signal, above):
+        return outer(layer.x, self.gain * signal * layer.h)
 
 
 class Parent(eqx.Module):
@@ -31,14 +33,14 @@ class Gained(Plain):
     name = "gained-of-tests"
 
     def __init__(self, doubled=4.0):
-        self.centring, self.gain = "reward", doubled / 2
+        self.learning_signal, self.gain = Advantage(), doubled / 2
 
 
 class Hidden(Plain):
     name = "hidden-of-tests"
 
-    def __init__(self, gain=2.0, more=1.0, centring="reward"):
-        self.centring, self.gain = centring, gain
+    def __init__(self, gain=2.0, more=1.0, learning_signal=Advantage()):
+        self.learning_signal, self.gain = learning_signal, gain
         self.__dict__["more"] = more
 
 
@@ -56,10 +58,15 @@ class OwnSchedule(Linear):
     pass
 
 
+class OwnReward(Reward):
+    pass
+
+
 SUBCLASSES = {
     r"critic: OwnCritic\(\) is not allowed; give a Critic\(\)": lambda: Run(critic=OwnCritic()),
     "learning_rate: OwnSchedule": lambda: Run(learning_rate=OwnSchedule(0.1, 0.01)),
     "coupling: OwnSchedule": lambda: Boltzmann(coupling=OwnSchedule(0.1, 0.01)),
+    r"learning_signal: OwnReward\(\)": lambda: Reinforce(learning_signal=OwnReward()),
 }
 
 
@@ -112,9 +119,52 @@ def test_settings_of_parents_and_inits_that_take_them_are_fine():
     class Own(Plain):
         more: float = number(1.0, "another factor")
 
-        def __init__(self, gain=2.0, more=1.0, centring="reward"):
-            self.centring, self.gain, self.more = centring, gain, more
+        def __init__(self, gain=2.0, more=1.0, learning_signal=Advantage()):
+            self.learning_signal, self.gain, self.more = learning_signal, gain, more
 
     runs = [Run(rule=Own(gain=gain), **TINY) for gain in (1.0, 2.0)]
     assert runs[0] != runs[1]
     assert dataclasses.asdict(runs[0].rules[0])["gain"] == 1.0
+
+
+# Parts of a rule ------------------------------------------------------------------------------------------------------
+
+
+class Level(Baseline):
+    """A constant."""
+
+    name = "level"
+    height: float = number(0.5, "how much is subtracted")
+
+    def __call__(self, params, layer):
+        return Expectation(self.height + 0 * layer.h)
+
+
+class Shifted(Level):
+    """With a field that is no setting."""
+
+    name = "shifted"
+    shift: float = 1.0
+
+
+class Levelled(Local):
+    name, title = "levelled-of-tests", "with a baseline of its own"
+    baseline: Baseline = part(Level(), "what is subtracted", options=(Nothing, Level, Shifted))
+
+    def eligibility(self, layer, E):
+        return Eligibility(W=Pair(layer.x, layer.h - E.mean), b=Alone(layer.h - E.mean))
+
+
+def test_settings_of_a_part_of_ones_own_are_settings_of_the_run():
+    runs = [Run(rule=Levelled(baseline=Level(height)), **TINY) for height in (0.5, 0.25)]
+    assert runs[0] != runs[1]
+    assert runs[0] == Run(rule=Levelled(), **TINY)
+    described = runs[1].to_dict()
+    assert (described["rule"]["baseline"], described["rule"]["baseline_height"]) == ("level", 0.25)
+    assert Run.from_dict(described) == runs[1]
+
+
+def test_a_plain_field_of_a_part_is_refused_in_a_line():
+    line = r"Shifted\.shift: 'a field without a spec' is not allowed; give a setting made with number, count"
+    with pytest.raises(FieldError, match=line):
+        Run(rule=Levelled(baseline=Shifted()), **TINY)

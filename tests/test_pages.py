@@ -60,6 +60,7 @@ FOREIGN = {
     "flock": "needs two machines and a folder that they share",
 }
 NOT_RUN = {
+    "coexplore check my_rules:Population": "a minute; tests/test_check.py checks rules and tasks",
     "coexplore claims --store results/cuda --seeds 1000-1199": "half a minute; tests/test_numbers.py has its verdicts",
     "coexplore claims --store results/cuda --seeds 0-19": "half a minute; tests/test_numbers.py has its verdicts",
     "coexplore claims --store results/cpu": "seconds; tests/test_numbers.py has its verdicts",

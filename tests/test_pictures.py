@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coexplore import Boltzmann, Reinforce, Result, Rule, Run, choice, grid
+from coexplore import Boltzmann, Result, Rule, Run, grid
 from coexplore.network import Params
 from coexplore.paper.defaults import RULES
 from coexplore.paper.evidence import NotRun
@@ -103,8 +103,9 @@ def test_hundreds_of_settings_and_long_names_leave_room_for_the_plot(tmp_path):
 def own_rule(label):
     class Own(Rule):
         name, title, version = label, "a rule of somebody's own", "1"
-        centring: str = choice("reward", "the signal is R − V", options=("reward",))
-        credit = Reinforce.credit
+
+        def credit(self, layer, signal, above):
+            return layer.params
 
     return Own()
 

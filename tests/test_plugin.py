@@ -198,15 +198,14 @@ def test_a_module_in_the_current_folder_is_found_and_bad_names_in_it_get_a_line(
 
 
 OWN_RULE = """
-from coexplore import Boolean, Rule, choice, number, outer
+from coexplore import Boolean, Rule, number, outer
 
 class Scaled(Rule):
     name, title = "{name}", "in the current folder"
-    centring: str = choice("reward", "the signal is R - V", options=("reward",))
     size: float = number(1.0, "a factor")
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, self.size * feedback.delta * (activity.h - 0.5))
+    def credit(self, layer, signal, above):
+        return outer(layer.x, self.size * signal * (layer.h - 0.5))
 
 class Parity(Boolean):
     name = "parity-of-{name}"

@@ -21,8 +21,9 @@ from coexplore.paper.open_tunings.one_rule import LARGE, SMALL
 from coexplore.paper.tuned import Comparison
 from coexplore.paper.tuned_claims import judged
 from coexplore.paper.tunings import TUNINGS
-from coexplore.rules.centring import Predicting, equipped, expected
-from coexplore.rules.chain import Coupled
+from coexplore.rules import Layer
+from coexplore.rules.baseline import Predicted, Prediction
+from coexplore.rules.layer import PartParams
 from coexplore.study import Study
 from coexplore.study.search import Search, Seeds, Trials, conduct, outcome
 
@@ -47,9 +48,16 @@ def case(seed=4):
     return rng, task, layer, np.exp(exact.boltzmann(layer, C, task.s))
 
 
-def predicting(layer, mean):
-    """The layer with predictions of these means [S, N]."""
-    return Predicting(layer.W, layer.b, layer.W_rec, jnp.asarray(np.log(mean / (1 - mean))), jnp.zeros(N))
+def predicting(mean):
+    """Parameters that predict these means [S, N]."""
+    return PartParams(Prediction(jnp.asarray(np.log(mean / (1 - mean))), jnp.zeros(N)))
+
+
+def predicted(params, layer, x):
+    """E, as these parameters predict it on x."""
+    rule, x = Boltzmann(C, baseline=Predicted()), jnp.asarray(x)
+    drawn = exact.activity(rule, layer, x, np.zeros((1, len(x), N)))
+    return rule.baseline.estimate(params, Layer(rule.law, layer, x, drawn))
 
 
 def moments(task, law, f):
@@ -63,9 +71,9 @@ def of_states(task, each):
     return np.einsum("s,si,s...->i...", task.d0, task.s, each)
 
 
-def credited(task, params, law, V, **settings):
-    rule = Boltzmann(C, **{"centring": "predicted", **settings})
-    return exact.expected_credit(rule, params, task, np.log(law), exact.states(N)[None], V)
+def credited(task, layer, E, law, V, **settings):
+    rule = Boltzmann(C, baseline=Predicted(**settings))
+    return exact.expected_credit(rule, layer, task, np.log(law), exact.states(N)[None], V, predicting(E))
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.6, 1.0])
@@ -74,7 +82,7 @@ def test_for_any_law_and_any_prediction_the_bias_is_the_product_of_the_critics_e
     law, E, V = rng.dirichlet(np.ones(2**N), 4), rng.uniform(0.1, 0.9, (4, N)), rng.normal(size=4)
     (mean, with_r), R = moments(task, law, exact.states(N))
     covariance = with_r - R[:, None] * mean
-    found = credited(task, predicting(layer, E), law, V, centring_strength=kappa)
+    found = credited(task, layer, E, law, V, strength=kappa)
     right = covariance + (R - V)[:, None] * (mean - kappa * E)
     np.testing.assert_allclose(found.W, of_states(task, right), atol=TIGHT)
     np.testing.assert_allclose(found.b, task.d0 @ right, atol=TIGHT)
@@ -86,7 +94,7 @@ def test_under_the_boltzmann_law_it_is_the_gradient_if_the_critic_or_the_predict
     gradient = exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, C, task.s), exact.states(N)))(layer)
     wrong_E, wrong_V = rng.uniform(0.1, 0.9, (4, N)), rng.normal(size=4)
     for E, V, exactly in ((mean, wrong_V, True), (wrong_E, R, True), (wrong_E, wrong_V, False)):
-        found = credited(task, predicting(layer, E), law, V)
+        found = credited(task, layer, E, law, V)
         gap = max(np.abs(found.W - gradient.W).max(), np.abs(found.b - gradient.b).max())
         assert gap < TIGHT if exactly else gap > 0.05
     printed = exact.expected_credit(Boltzmann(C), layer, task, np.log(law), exact.states(N)[None], wrong_V)
@@ -102,14 +110,14 @@ def test_E_E_leaves_the_covariance_of_pairs_and_the_product_of_what_is_left_of_t
     (together, with_r), _ = moments(task, law, pairs)
     covariance, left = with_r - R[:, None, None] * together, together - np.einsum("si,sj->sij", mean, mean)
     V = rng.normal(size=4)
-    found = credited(task, predicting(layer, mean), law, V, pair_strength=1.0).W_rec
+    found = credited(task, layer, mean, law, V, pairs=1.0).W_rec
     right = C * np.einsum("s,sij->ij", task.d0, covariance + (R - V)[:, None, None] * left) * OFF
     np.testing.assert_allclose(found, right, atol=TIGHT)
     assert np.abs(np.einsum("s,sij->ij", task.d0 * (R - V), left) * OFF).max() > 0.005
     gradient = exact.by_pairs(
         exact.grad(lambda p: exact.objective(task, exact.boltzmann(p, C, task.s), exact.states(N)))(layer)
     )
-    with_critic = credited(task, predicting(layer, mean), law, R, pair_strength=1.0).W_rec
+    with_critic = credited(task, layer, mean, law, R, pairs=1.0).W_rec
     np.testing.assert_allclose(with_critic, gradient.W_rec, atol=TIGHT)
     beyond = h[None] - mean[:, None]
     r = task.R @ exact.action_probabilities(task.out, h).T
@@ -143,8 +151,8 @@ def test_with_the_synchronous_chain_the_covariance_is_not_the_gradient_of_its_pa
     gradient = exact.grad(lambda p: exact.objective(task, exact.recurrent(p, C, T, task.s), H[-1]))(layer)
     law, R = np.exp(log_p), exact.value(task, log_p, H[-1])
     mean = law @ H[-1]
-    rule = Boltzmann(C, T, centring="predicted")
-    found = exact.expected_credit(rule, predicting(layer, mean), task, log_p, H, R)
+    rule = Boltzmann(C, T, baseline=Predicted())
+    found = exact.expected_credit(rule, layer, task, log_p, H, R, predicting(mean))
     cosine = exact.cosine((found.W, found.b), (gradient.W, gradient.b))
     assert 0.9 < cosine < 0.999
 
@@ -190,17 +198,17 @@ def test_the_best_logistic_prediction_is_not_exact_once_units_are_coupled_and_is
     _, _, x, _, above, _ = deep_case()
     law = np.exp(exact.boltzmann(above, C, x))
     mean = law @ exact.states(N)
-    fitted = fit(above, x, mean)
-    E = np.asarray(expected("predicted", fitted, jnp.asarray(x)))
+    fitted = fit(x, mean)
+    E = np.asarray(predicted(fitted, above, x))
     slope = np.c_[x, np.ones(4)].T @ (mean - E)
     assert np.abs(slope).max() < 1e-9
     assert 0.005 < np.sqrt(np.mean((mean - E) ** 2)) < 0.1
     alone = dataclasses.replace(above, W_rec=jnp.zeros((N, N)))
     mean = np.exp(exact.boltzmann(alone, C, x)) @ exact.states(N)
-    np.testing.assert_allclose(expected("predicted", fit(alone, x, mean), jnp.asarray(x)), mean, atol=1e-9)
+    np.testing.assert_allclose(predicted(fit(x, mean), alone, x), mean, atol=1e-9)
 
 
-def fit(layer: Coupled, x, mean):
+def fit(x, mean):
     """Newton's steps to where x (H − E)ᵀ is 0 on average."""
     inputs, weights = np.c_[x, np.ones(len(x))], np.zeros((3, N))
     for _ in range(30):
@@ -208,8 +216,7 @@ def fit(layer: Coupled, x, mean):
         for i in range(N):
             curvature = inputs.T @ (inputs * (E[:, i] * (1 - E[:, i]))[:, None])
             weights[:, i] += np.linalg.solve(curvature, inputs.T @ (mean[:, i] - E[:, i]))
-    bare = equipped("predicted", layer)
-    return dataclasses.replace(bare, U=jnp.asarray(weights[:2]), u=jnp.asarray(weights[2]))
+    return Prediction(U=jnp.asarray(weights[:2]), u=jnp.asarray(weights[2]))
 
 
 # The searches ---------------------------------------------------------------------------------------------------------

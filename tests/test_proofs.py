@@ -13,12 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from coexplore.laws import Beside, Coupled, SingleDraws, Sweeps
 from coexplore.rules import Boltzmann, Recurrent, Reinforce
-from coexplore.rules.boltzmann import Phases
-from coexplore.rules.chain import Coupled, SingleDraws, Sweeps
+from coexplore.rules.baseline import Nothing
+from coexplore.rules.learning_signal import Advantage, Reward
 from coexplore.units import Affine
 
 TIGHT = 1e-12
+REWARD_CENTRED = Reinforce(baseline=Nothing())
+ACTIVITY_CENTRED = Reinforce(learning_signal=Reward())
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +51,9 @@ def test_m1_all_three_reinforce_rules_follow_the_gradient_of_expected_reward(see
     gradient = exact.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
     any_V = jnp.asarray(rng.normal(size=len(task.s)))
     true_V = exact.value(task, log_p, H[0])
-    for centring, V in (("activity", None), ("both", any_V), ("both", true_V), ("reward", true_V)):
-        credit = exact.expected_credit(Reinforce(centring=centring), params, task, log_p, H, V)
+    cases = ((ACTIVITY_CENTRED, None), (Reinforce(), any_V), (Reinforce(), true_V), (REWARD_CENTRED, true_V))
+    for rule, V in cases:
+        credit = exact.expected_credit(rule, params, task, log_p, H, V)
         assert exact.largest_gap(credit, gradient) < TIGHT
 
 
@@ -57,10 +61,10 @@ def test_m1_needs_the_true_value_where_only_the_reward_is_centred():
     _, task, params, H, log_p = reinforce_case(0)
     gradient = exact.grad(lambda p: exact.objective(task, exact.independent(p, task.s), H[0]))(params)
     wrong_V = exact.value(task, log_p, H[0]) + 0.5
-    assert (
-        exact.largest_gap(exact.expected_credit(Reinforce("reward"), params, task, log_p, H, wrong_V), gradient) > 0.05
-    )
-    assert exact.largest_gap(exact.expected_credit(Reinforce("none"), params, task, log_p, H), gradient) > 0.05
+    uncentred = Reinforce(baseline=Nothing(), learning_signal=Reward())
+    for rule, V in ((REWARD_CENTRED, wrong_V), (uncentred, None)):
+        credit = exact.expected_credit(rule, params, task, log_p, H, V)
+        assert exact.largest_gap(credit, gradient) > 0.05
 
 
 def test_m1_the_output_unit_follows_the_gradient_too():
@@ -113,8 +117,8 @@ def test_m2_two_sided_centring_is_beaten_by_centring_the_reward_for_one_unit_wit
     H, log_p = exact.states(1)[None], exact.independent(params, task.s)
     V = exact.value(task, log_p, H[0])
     variance = {
-        centring: float(exact.credit_moments(Reinforce(centring), params, task, log_p, H, V)[1].b[0])
-        for centring in ("both", "reward")
+        centred: float(exact.credit_moments(rule, params, task, log_p, H, V)[1].b[0])
+        for centred, rule in (("both", Reinforce()), ("reward", REWARD_CENTRED))
     }
     assert variance["both"] == pytest.approx(p * (1 - p) * (1 - 2 * p) ** 2 * gain**2, abs=TIGHT)
     assert variance["reward"] == pytest.approx(p * (1 - p) * (1 - p) ** 2 * gain**2, abs=TIGHT)
@@ -127,16 +131,14 @@ def test_m2_two_sided_centring_has_the_least_variance_for_fewer_units_the_larger
     """Shares of 180 units of 60 random networks (one input, three units), all weights multiplied by the scale; and of
     the networks, by the sum of the variances of all weights."""
     least, excess, totals = [], [], []
-    moments = {
-        centring: jax.jit(partial(exact.credit_moments, Reinforce(centring)))
-        for centring in ("both", "activity", "reward")
-    }
+    rules = (Reinforce(), ACTIVITY_CENTRED, REWARD_CENTRED)
+    moments = [jax.jit(partial(exact.credit_moments, rule)) for rule in rules]
     for seed in range(60):
         _, task, params, H, _ = reinforce_case(seed, D=1, N=3)
         params, out = jax.tree.map(lambda leaf: scale * leaf, (params, task.out))
         task, log_p = task._replace(out=out), exact.independent(params, task.s)
         V = exact.value(task, log_p, H[0])
-        variances = [f(params, task, log_p, H, V)[1] for f in moments.values()]
+        variances = [f(params, task, log_p, H, V)[1] for f in moments]
         both, *others = (np.asarray(found.b) for found in variances)
         least += list(both <= np.minimum(*others))
         excess += list(both / np.minimum(*others))
@@ -243,7 +245,7 @@ def test_the_printed_gradients_for_w_and_b_are_c_times_those_of_the_law(c):
 
 def test_m4_without_centring_and_with_rewards_of_at_least_zero_boltzmann_weights_never_fall():
     task, params, H = coupled_case(2, binary=True)
-    rule = Boltzmann(centring="none")
+    rule = Boltzmann(learning_signal=Reward())
     all_ = exact.episodes(task, exact.boltzmann(params, 0.25, task.s), H)
     for x, h in zip(all_.x, all_.H[0], strict=True):
         credit = exact.credit(rule, params, x[None], np.stack([h, h])[:, None], np.ones(1))
@@ -267,7 +269,7 @@ def some_paths(seed, T=3, B=40, D=3, N=4):
 
 def test_m6_algorithm_1_at_zero_coupling_is_reinforce_with_the_reward_centred():
     params, x, H, delta = some_paths(0)
-    rule, plain = Boltzmann(coupling=0.0), Reinforce("reward")
+    rule, plain = Boltzmann(coupling=0.0), Reinforce(baseline=Nothing())
     credit = exact.credit(rule, params, x, H, delta)
     same = exact.credit(plain, Affine(params.W, params.b), x, H, delta)
     assert exact.largest_gap(Affine(credit.W, credit.b), same) < TIGHT
@@ -276,7 +278,7 @@ def test_m6_algorithm_1_at_zero_coupling_is_reinforce_with_the_reward_centred():
 
 def test_m6_algorithm_2_at_zero_coupling_and_zero_trace_decay_is_reinforce_centred_on_both_sides():
     params, x, H, delta = some_paths(1)
-    rule, plain = Recurrent(coupling=0.0, steps=3, trace_decay=0.0), Reinforce("both")
+    rule, plain = Recurrent(coupling=0.0, steps=3, trace_decay=0.0), Reinforce()
     credit = exact.credit(rule, params, x, H, delta)
     same = exact.credit(plain, Affine(params.W, params.b), x, H, delta)
     assert exact.largest_gap(Affine(credit.W, credit.b), same) < TIGHT
@@ -286,9 +288,9 @@ def test_m6_algorithm_2_at_zero_coupling_and_zero_trace_decay_is_reinforce_centr
 # M7 ---------------------------------------------------------------------------------------------------------------
 
 
-def recurrent_credit(task, params, c, T, lambda_, centring="activity", V=None):
+def recurrent_credit(task, params, c, T, lambda_, signal=Reward(), V=None):
     H = exact.paths(params.b.shape[0], T)
-    rule = Recurrent(coupling=c, steps=T, trace_decay=lambda_, centring=centring)
+    rule = Recurrent(coupling=c, steps=T, trace_decay=lambda_, learning_signal=signal)
     return exact.expected_credit(rule, params, task, exact.recurrent(params, c, T, task.s), H, V)
 
 
@@ -311,8 +313,8 @@ def test_m7_at_trace_decay_one_the_recurrent_weights_follow_the_gradient(T):
     task, params, _ = coupled_case(3, N=2, symmetric=False)
     V = jnp.asarray(np.random.default_rng(0).normal(size=len(task.s)))
     gradient = recurrent_gradient(task, params, 0.8, T)
-    for centring in ("activity", "both"):
-        credit = recurrent_credit(task, params, 0.8, T, 1.0, centring, V)
+    for signal in (Reward(), Advantage()):
+        credit = recurrent_credit(task, params, 0.8, T, 1.0, signal, V)
         assert exact.largest_gap(credit.W_rec, gradient.W_rec) < TIGHT
 
 
@@ -386,7 +388,7 @@ def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
     sweeps = Sweeps(h_0=h_0, bits=bits.astype(jnp.float64), h=h_T, draws=draws)
     rule = Boltzmann(coupling=c, steps=1, sampler="one-by-one")
     d = jnp.repeat(x @ params.W + params.b, len(paths), axis=0)
-    log_p = rule.law.log_probability(params, d, Phases(sweeps.h, draws, sweeps, None))
+    log_p = rule.law.log_probability(params, d, Beside(sweeps.h, draws, sweeps, None))
     law = np.bincount(ends, weights=0.25 * np.exp(np.asarray(log_p)), minlength=4)
     first = jnp.exp(exact.independent(Affine(params.W, params.b), x))[0]
     kernel = exact.single_kernel(params, c, x)[0]
@@ -444,7 +446,7 @@ def test_m10_at_zero_coupling_every_trace_decay_has_the_expectation_of_reinforce
     V = jnp.asarray(np.random.default_rng(1).normal(size=len(task.s)))
     mine, H = Affine(params.W, params.b), exact.states(2)[None]
     reinforce = exact.expected_credit(Reinforce(), mine, task, exact.independent(mine, task.s), H, V)
-    credit = recurrent_credit(task, params, 0.0, 2, lambda_, "both", V)
+    credit = recurrent_credit(task, params, 0.0, 2, lambda_, Advantage(), V)
     assert exact.largest_gap(Affine(credit.W, credit.b), reinforce) < TIGHT
 
 
@@ -483,7 +485,7 @@ def test_m12_a_unit_that_did_not_fire_keeps_its_weights_where_only_the_reward_is
     params, x, H, delta = some_paths(3)
     silent = 2
     H[-1, :, silent] = 0
-    boltzmann, plain = Boltzmann(), Reinforce("reward")
+    boltzmann, plain = Boltzmann(), Reinforce(baseline=Nothing())
     credit = exact.credit(boltzmann, params, x, H, delta)
     assert not credit.W_rec[:, silent].any()
     assert not credit.W_rec[silent].any()
@@ -492,6 +494,5 @@ def test_m12_a_unit_that_did_not_fire_keeps_its_weights_where_only_the_reward_is
     assert credit.b.any()
     credit = exact.credit(plain, Affine(params.W, params.b), x, H, delta)
     assert not credit.W[:, silent].any()
-    both = dataclasses.replace(plain, centring="both")
-    credit = exact.credit(both, Affine(params.W, params.b), x, H, delta)
+    credit = exact.credit(Reinforce(), Affine(params.W, params.b), x, H, delta)
     assert credit.W[:, silent].any()

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from coexplore import Boltzmann, Multiplexer, Reinforce, Run, grid, train
+from coexplore.rules.baseline import Chains
+from coexplore.rules.learning_signal import Reward
 from coexplore.settings import FieldError
 from coexplore.store import Store, read
 from coexplore.study import study
@@ -168,7 +170,10 @@ def test_a_study_that_loses_a_node_ends_with_the_same_bits(cluster, tmp_path, mo
 
 
 def test_results_without_a_store_are_those_of_this_machine(cluster):
-    runs = [TINY, *grid(TINY, rule=Boltzmann(steps=2, centring="activity"), seed=range(2))]  # which only xla has
+    runs = [
+        TINY,
+        *grid(TINY, rule=Boltzmann(steps=2, baseline=Chains(), learning_signal=Reward()), seed=range(2)),
+    ]  # which only xla has
     there = train(runs, "auto", progress=False, cluster=cluster.address)
     assert [result.engine for result in there] == ["cuda", "xla", "xla"]
     here = train(runs[1:], progress=False)
@@ -243,15 +248,14 @@ there = train(runs, progress=False, cluster=sys.argv[1], store="runs")
 print(all(np.array_equal(a.curve, b.curve) for a, b in zip(here, there)), there[1].params is not None)
 """
 RULE = """
-from coexplore import Rule, choice, outer
+from coexplore import Rule, outer
 from helpers.signals import half
 
 class Halved(Rule):
     name, title = "halved", "REINFORCE with half of the signal"
-    centring: str = choice("reward", "the signal is R − V", options=("reward",))
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, half(feedback.delta) * (activity.h - activity.h.mean(axis=1, keepdims=True)))
+    def credit(self, layer, signal, above):
+        return outer(layer.x, half(signal) * (layer.h - layer.h.mean(axis=1, keepdims=True)))
 """
 
 
@@ -276,7 +280,7 @@ import importlib, sys
 from pathlib import Path
 import numpy as np
 import ray
-from coexplore import Reinforce, Run, outer
+from coexplore import Rule, Run, outer
 from coexplore.study import study
 import bent
 
@@ -284,9 +288,9 @@ sys.dont_write_bytecode = True
 ray.init(sys.argv[1], log_to_driver=False)
 
 def trained(step):
-    source = "class Bending(Reinforce):\\n    name = 'bending'\\n"
-    source += "    def credit(self, params, x, activity, feedback):\\n        " + step
-    exec(source + "\\n        return outer(x, feedback.delta * bent.bend(activity.h))", globals())
+    source = "class Bending(Rule):\\n    name, title = 'bending', 'a rule that is edited'\\n"
+    source += "    def credit(self, layer, signal, above):\\n        x = layer.x\\n        " + step
+    exec(source + "\\n        return outer(x, signal * bent.bend(layer.h))", globals())
     done = study(Run(rule=Bending(), hidden=(6,), episodes=16 * 300), store="runs", cluster=sys.argv[1])
     return done.trained, done.failures, done.results and done.results[0].curve.sum()
 

@@ -141,7 +141,7 @@ def test_the_rewards_of_its_table_are_those_of_the_results():
     assert len(rows) == len(BUILT_IN) + 2
     for name, _, _, *said in rows:
         rule = re.search(r"`([\w-]+)", name)[1]
-        if rule == "--centring":
+        if rule == "--baseline":
             (plain,) = tables((ROOT / "results" / "questions" / "one-rule-paper.md").read_text())
             usual = next(row[2].split()[0] for row in cells(plain) if row[0] == "predicted")
             assert said == [usual, *(at_64("questions/one-rule.md", each)["predicted"] for each in ("first", "last"))]

@@ -22,7 +22,7 @@ from coexplore import (
     network,
     train,
 )
-from coexplore.rules.laws import with_first
+from coexplore.laws import with_first
 from coexplore.settings import at_the_end
 from coexplore.store import Store
 from coexplore.units import drive

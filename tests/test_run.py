@@ -7,7 +7,22 @@ import sys
 
 import pytest
 
-from coexplore import Boltzmann, Critic, Linear, Multiplexer, Recurrent, Reinforce, Run, UnbiasedWeightMax, grid
+from coexplore import (
+    Boltzmann,
+    Boolean,
+    Critic,
+    Linear,
+    MapProp,
+    Multiplexer,
+    Recurrent,
+    Reinforce,
+    Run,
+    StraightThrough,
+    UnbiasedWeightMax,
+    grid,
+)
+from coexplore.rules.baseline import Chains, Learned, Nothing, Probability
+from coexplore.rules.learning_signal import Reward
 from coexplore.run import PRESETS, change, command, flat, labels, written
 from coexplore.run.run import without_defaults
 from coexplore.settings import FieldError
@@ -15,11 +30,11 @@ from coexplore.settings import FieldError
 SOME = [
     Run(),
     Run(rule=Recurrent(coupling=Linear(0.4, 0.1), trace_decay=0.5), hidden=(64, 32), seed=3),
-    Run(rule=(Reinforce("reward"), Boltzmann(sampler="one-by-one")), hidden=(8, 4), critic=None),
+    Run(rule=(Reinforce(baseline=Nothing()), Boltzmann(sampler="one-by-one")), hidden=(8, 4), critic=None),
     Run(rule=Reinforce(), critic=Critic("tanh", 32), task=Multiplexer(2, "binary", "binary"), batch=8, episodes=800),
     Run(learning_rate=(0.01, Linear(0.001, 0.0001), 0.005)),
     Run(rule=UnbiasedWeightMax(expected=True)),
-    Run(rule=Boltzmann(centring="both", chains=4, centring_strength=Linear(1.0, 0.5))),
+    Run(rule=Boltzmann(baseline=Chains(strength=Linear(1.0, 0.5), chains=4))),
     dataclasses.replace(PRESETS["map-prop"]["author"], seed=2),
     Run(rule=Reinforce(), critic=Critic("linear")),
     Run(rule=Reinforce(), critic=Critic("mean"), learning_rate=(0.01, 0.005, 0.001)),
@@ -45,12 +60,16 @@ GOLDEN = [
     "4a680a45c031a88e",
     "b405e8170dce10d4",
 ]
+RENAMED = {
+    "e8a43735a2ee43ca": "47cf908184232673",
+    "524e89d60cb5ace2": "4d1cb8b72ffb26cc",
+}  # settings that were called otherwise at first
 
 
 def test_digests_never_change():
     """Golden: stores name their files by these. A new field, or a new default, must not move them."""
-    assert [run.digest[:16] for run in SOME] == GOLDEN
-    assert len(GOLDEN) == len(SOME)
+    assert [run.digest[:16] for run in SOME] == [RENAMED.get(first, first) for first in GOLDEN]
+    assert [run.digest_in_file()[:16] for run in SOME] == GOLDEN
 
 
 def test_digests_agree_on_what_is_the_same_and_differ_on_what_is_not():
@@ -79,8 +98,12 @@ BAD = {
     "coupling   ": lambda: Run(rule=Boltzmann(coupling=Linear(0.4, -0.1))),
     "trace_decay": lambda: Recurrent(trace_decay=1.5),
     "trace_decay ": lambda: Recurrent(trace_decay=Linear(0.0, 1.0)),
-    "centring": lambda: Reinforce(centring="bothh"),
-    "centring_strength": lambda: Reinforce(centring_strength=-1.0),
+    "baseline": lambda: Reinforce(baseline=Learned()),
+    "baseline ": lambda: Run.from_dict({"rule": {"name": "reinforce", "baseline": "bothh"}}),
+    "strength": lambda: Reinforce(baseline=Probability(strength=-1.0)),
+    "baseline_strength": lambda: Run.from_dict({"rule": {"name": "reinforce", "baseline_strength": -1.0}}),
+    "baseline_strength ": lambda: change(Run(rule=Boltzmann()), "baseline_strength", 0.5),
+    "baseline_pairs": lambda: grid(Run(), baseline=["none", "half"], baseline_pairs=[0.0, 0.5]),
     "sampler": lambda: Boltzmann(sampler="gibbs"),
     "bits": lambda: Multiplexer(bits=7),
     "encoding": lambda: Multiplexer(encoding="one-hot"),
@@ -106,6 +129,16 @@ BAD = {
     "field ": lambda: Run.from_dict({"epochs": 4}),
     "setting": lambda: grid(Run(rule=Reinforce()), coupling=[0.1]),
     "critic_width": lambda: grid(Run(critic=None), critic_width=[3]),
+    # without effect
+    "critic_variance": lambda: Critic(variance=0.3),
+    "critic_variance ": lambda: grid(Run(critic=Critic("softplus")), critic_variance=[0.3, 0.4]),
+    "learning_rate      ": lambda: Run(learning_rate=(0.01, 0.01, 0.01)),
+    "learning_rate       ": lambda: Run(critic=Critic(width=(3, 2)), learning_rate=(0.1, 0.2, 0.1, 0.1, 0.1)),
+    "variant": lambda: grid(Run(hidden=4), variant="layer-reward"),
+    "learning_signal": lambda: Run(rule=StraightThrough(learning_signal=Reward()), task=Boolean("loss")),
+    "learning_signal ": lambda: Run(
+        rule=(UnbiasedWeightMax(learning_signal=Reward()), MapProp()), hidden=(3, 2), task=Boolean("loss")
+    ),
 }
 
 

@@ -13,11 +13,10 @@ from scipy.stats import chisquare
 
 from coexplore import Critic, Recurrent, Reinforce, Run, Task, engines, network, train
 from coexplore.engines import guard
-from coexplore.network import Network, Params
-from coexplore.rules import BUILT_IN, StraightThrough, UnbiasedWeightMax, WeightMax
-from coexplore.rules.base import odds
-from coexplore.rules.laws import Activity, Bernoulli, Softmax
-from coexplore.rules.several import Bits, Softmaxes, together
+from coexplore.laws import Activity, Bernoulli, Bits, Softmax, Softmaxes, together
+from coexplore.network import Network
+from coexplore.rules import BUILT_IN, Layer, StraightThrough, UnbiasedWeightMax, WeightMax
+from coexplore.rules.layer import likelihood
 from coexplore.run.result import Result
 from coexplore.units import Affine
 
@@ -154,7 +153,7 @@ class Case:
         top = Activity(jnp.asarray(self.h[self.a]), jnp.zeros((1, len(p), 1)))
         net = Network((self.rule,), self.law, None)
         signal = len(p) * p * self.R[self.m, self.a]
-        return jax.jit(network.learn)(net, Params(self.layers, None), x, (hidden, top), signal).layers
+        return jax.jit(network.learn)(net, exact.actor_params(self.layers), x, (hidden, top), signal).layers
 
 
 EXACT = [Reinforce(), UnbiasedWeightMax(), UnbiasedWeightMax(expected=True), Recurrent(steps=1, trace_decay=1.0)]
@@ -180,7 +179,7 @@ def test_what_a_flipped_unit_would_have_changed_is_what_enumeration_says(law, pa
 
     @jax.jit
     def found(h):
-        above = odds(law, top, activity)
+        above = likelihood(Layer(law, top, h, activity))
         return above(h), above.slope(h), above.flipped(h)
 
     @jax.jit
@@ -202,7 +201,7 @@ def test_rules_that_follow_the_slope_hear_the_sum_over_parts(rule):
     hidden, output = (Activity(a, jnp.zeros((1, 4, 1))) for a in (h, drawn))
     delta = jnp.asarray(rng.normal(size=4))
     net = Network((rule,), case.law, None)
-    found = jax.jit(network.learn)(net, Params(case.layers, None), x, (hidden, output), delta).layers[0]
+    found = jax.jit(network.learn)(net, exact.actor_params(case.layers), x, (hidden, output), delta).layers[0]
     slope = (drawn - case.law.expected(h @ top.W + top.b)) @ top.W.T
     p = exact.sigmoid(np.asarray(x @ case.layers[0].W + case.layers[0].b))
     own = 2 * h * slope * (h - p) if isinstance(rule, WeightMax) else slope * p * (1 - p)

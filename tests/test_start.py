@@ -9,8 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 from coexplore import Boltzmann, Reinforce, Run, train
-from coexplore.rules.categorical import Categorical
-from coexplore.rules.laws import Activity, Softmax
+from coexplore.laws import Activity, Categorical, Softmax
 from coexplore.settings import FieldError
 from coexplore.tasks.control import Control
 

@@ -15,25 +15,28 @@ from safetensors.numpy import save as to_bytes
 from coexplore import (
     Boltzmann,
     Critic,
+    Local,
     Multiplexer,
     Recurrent,
     Reinforce,
     Result,
-    Rule,
     Run,
-    choice,
     engines,
     grid,
     load,
     number,
     train,
 )
+from coexplore.engines.watched import named_leaves
+from coexplore.rules.baseline import Chains, Learned, Predicted
+from coexplore.rules.learning_signal import CentredAdvantage
 from coexplore.run import select
 from coexplore.settings import FieldError
 from coexplore.store import Checkpoint, Store, Unwritable, pack, read
 from coexplore.store.encoding import key
 from coexplore.store.sealed import StoreError, seal, sealed, unseal
 from coexplore.study import study
+from coexplore.variants.depression import DepressedRecurrent
 
 TASK = Multiplexer(bits=1)
 RUNS = [
@@ -197,10 +200,9 @@ def test_what_is_not_there_or_not_ours_is_named(tmp_path):
         load(tmp_path)
 
 
-class Homemade(Rule):
+class Homemade(Local):
     name, title = "homemade", "a rule of somebody's own"
-    centring: str = choice("both", "what is centred", options=("both",))
-    credit = Reinforce.credit
+    eligibility = Reinforce.eligibility
 
 
 def test_a_store_names_rules_and_never_imports_what_it_names(results, tmp_path):
@@ -219,10 +221,9 @@ def test_a_rule_that_is_not_here_any_more_leaves_the_rest_of_an_indexed_store_re
     from coexplore.settings import Unknown
     from coexplore.store import folder
 
-    class Gone(Rule):
-        name, title, credit = "gone", "soon forgotten", Reinforce.credit
-        centring: str = choice("both", "what is centred", options=("both",))
-        centring_strength: float = number(1.0, "how much of E[H] is subtracted")
+    class Gone(Local):
+        name, title, eligibility = "gone", "soon forgotten", Reinforce.eligibility
+        more: float = number(1.0, "a setting")
 
     monkeypatch.setattr(folder, "LEAST_INDEXED", 1)
     own = Run(rule=Gone(), hidden=(3,), task=TASK, episodes=160)
@@ -357,7 +358,7 @@ def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_though_runs_have_gai
     store = Store(old)
     (path,) = old.glob("checkpoints/*")
     about, tensors, provenance = unseal(path)
-    for field in ("centring_strength", "chains", "sampler"):
+    for field in ("centring_strength", "chains", "sampler"):  # as its release called them
         del about["run"]["rule"][field]
     del about["run"]["critic"]["activation"]
     seal(path, about, tensors, {"built": provenance["built"]})
@@ -391,3 +392,84 @@ def test_results_one_folder_down_are_found(old, results, tmp_path):
         path.unlink()
     with pytest.raises(StoreError, match="no results here"):
         load(old)
+
+
+# Stores in which settings are called otherwise ------------------------------------------------------------------------
+
+FORMER = Path(__file__).parent / "data" / "store-0.1-centring"
+SMALL = {"task": TASK, "critic": Critic(width=3), "episodes": 160}
+PREDICTED = Run(rule=Boltzmann(steps=2, baseline=Predicted(pairs=0.5, rate=0.5)), hidden=3, **SMALL)
+WAS = {  # what each run of the store was called, its engine, and what its rules learned in their parts
+    "predicted": (PREDICTED, "cpu", {"parts.0.baseline.U": "layers.0.U", "parts.0.baseline.u": "layers.0.u"}),
+    "both": (Run(rule=Boltzmann(steps=2, baseline=Chains(chains=2)), hidden=3, **SMALL), "xla", {}),
+    "mean": (
+        Run(rule=Boltzmann(steps=2, learning_signal=CentredAdvantage(rate=2.0)), hidden=3, **SMALL),
+        "xla",
+        {"parts.0.learning_signal.m": "layers.0.m"},
+    ),
+    "learned": (
+        Run(
+            rule=(Boltzmann(steps=1, baseline=Learned()), DepressedRecurrent(variant_form="post-before-pre")),
+            hidden=(3, 2),
+            **SMALL,
+        ),
+        "xla",
+        {f"parts.0.baseline.{name}": f"layers.0.{name}" for name in "UuQ"},
+    ),
+}
+
+
+@pytest.fixture
+def former(tmp_path):
+    return Path(shutil.copytree(FORMER, tmp_path / "former"))
+
+
+def test_runs_are_found_in_a_store_of_the_release_that_called_their_settings_otherwise(former, monkeypatch):
+    """Read, listed and found: by today's digest, whatever is in the name of the file."""
+    from coexplore.store import folder
+
+    monkeypatch.setattr(folder, "LEAST_INDEXED", 1)
+    wanted = {run.digest for run, *_ in WAS.values()}
+    for _ in range(2):  # from the files, then from the list
+        results, problems = read(former)
+        assert problems == []
+        assert {result.digest for result in results} == {result.run.digest for result in results} == wanted
+    assert {path.name[:64] for path in former.glob("*.safetensors")}.isdisjoint(wanted)
+    for engine in ("cpu", "xla"):
+        runs = [run for run, trained_by, _ in WAS.values() if trained_by == engine]
+        done = study(runs, engine, progress=False, store=former)
+        assert (done.trained, done.problems, [r.run for r in done.results]) == (0, [], runs)
+    assert not (former / "damaged").exists()
+
+
+@pytest.mark.parametrize("which", WAS)
+def test_what_parts_of_rules_learned_has_its_name_of_today(which, former):
+    run, engine, renamed = WAS[which]
+    result, problems = Store(former).find(run, engine)
+    assert problems == []
+    (path,) = former.glob(f"{run.digest_in_file()}.{engine}-*")
+    about, tensors, _ = unseal(path)
+    told = about["run"]["rule"]
+    assert (told[0] if isinstance(told, list) else told)["centring"] == which
+    params = named_leaves(result.params)
+    assert {name for name in params if name.startswith("parts.")} == set(renamed)
+    for name, leaf in params.items():
+        was = renamed.get(name, name)
+        assert np.array_equal(leaf, tensors[f"params.{was}"]), name
+        assert np.array_equal(result.snapshots[f"norm.{name}"], tensors[f"snapshots.norm.{was}"]), name
+
+
+def test_a_run_that_was_under_way_is_trained_from_the_start_and_its_former_checkpoint_goes(former):
+    run = PREDICTED.with_seed(5)
+    assert [one.run for one in Store(former).under_way()] == [run]
+    done = study(run, "cpu", progress=False, store=former)
+    assert (done.trained, done.problems) == (1, [])
+    assert list(former.glob("checkpoints/*")) == []
+
+
+def test_results_under_a_former_name_are_removed_too(former):
+    store = Store(former)
+    result, _ = store.find(PREDICTED, "cpu")
+    assert store.prune([result]) == 1
+    assert store.find(PREDICTED, "cpu") == (None, [])
+    assert len(store.results()[0]) == 3

@@ -260,7 +260,7 @@ def test_where_jax_is_to_run_and_pictures_to_be_shown_may_be_anywhere(tmp_path):
 
 @pytest.mark.parametrize("rule", rules.OURS, ids=lambda rule: rule.name)
 def test_a_run_knows_how_many_parameters_it_has(rule):
-    run = Run(rule=rule.usual(), hidden=(7, 5))
+    run = Run(rule=rule(), hidden=(7, 5))
     leaves = jax.tree.leaves(jax.eval_shape(run.init))
     assert sum(needs.parameters(run).values()) == sum(math.prod(leaf.shape) for leaf in leaves)
 

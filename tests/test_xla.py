@@ -31,7 +31,7 @@ def arrays(state):
 def test_one_compilation_serves_every_grid_and_every_chunk_length():
     run = dataclasses.replace(TINY, hidden=(11,))  # a shape that no other test compiles
     runs = grid(run, seed=[0, 7], coupling=[0.0, 0.5, Linear(1.0, 0.1)], trace_decay=[0.0, 1.0])
-    runs += grid(run, learning_rate=[0.001, Linear(0.01, 0.001)], centring_strength=0.5, episodes=4 * 3000)
+    runs += grid(run, learning_rate=[0.001, Linear(0.01, 0.001)], baseline_strength=0.5, episodes=4 * 3000)
     before = xla._advance._cache_size()
     for run in runs:
         state = xla.start([run])

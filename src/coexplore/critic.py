@@ -32,14 +32,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from coexplore.rules.laws import Gaussian, Law
+from coexplore.laws import Gaussian, Law
 from coexplore.rules.map_prop import Relaxing
 from coexplore.settings import Checked, Positive, Units, choice, field, refusal
 from coexplore.units import Affine, drive, glorot
 
 ACTIVATIONS = {"relu": jax.nn.relu, "tanh": jax.nn.tanh, "softplus": jax.nn.softplus}
 WITHOUT_UNITS = ("linear", "mean")
-WIDTH = 64
+WIDTH, VARIANCE = 64, 0.1
 RELAX_STEPS = 20
 
 
@@ -74,7 +74,7 @@ class Critic(Checked):
     )
     rule: str = choice("backprop", "how the critic learns", options=("backprop", "map-prop"))
     variance: float | tuple[float, ...] = field(
-        0.1, Positive("variance of the critic's layers, the output's last, where it learns by map-prop")
+        VARIANCE, Positive("variance of the critic's layers, the output's last, where it learns by map-prop")
     )
 
     def __init__(
@@ -82,7 +82,7 @@ class Critic(Checked):
         activation: str = "relu",
         width: int | tuple[int, ...] | None = None,
         rule: str = "backprop",
-        variance: float | tuple[float, ...] = 0.1,
+        variance: float | tuple[float, ...] = VARIANCE,
     ) -> None:
         self.activation, self.rule, self.variance = activation, rule, variance
         self.width = WIDTH if width is None and activation not in WITHOUT_UNITS else width
@@ -90,11 +90,13 @@ class Critic(Checked):
     def __check_init__(self) -> None:
         super().__check_init__()
         if self.activation in WITHOUT_UNITS:
-            for name, usual in (("width", None), ("rule", "backprop"), ("variance", 0.1)):
+            for name, usual in (("width", None), ("rule", "backprop"), ("variance", VARIANCE)):
                 if (value := getattr(self, name)) != usual:
                     raise refusal(f"critic_{name}", value, f"no {name} where the critic is {self.activation}")
         if self.rule == "map-prop" and self.activation != "softplus":
             raise refusal("critic_rule", self.rule, f"backprop where the critic's units are {self.activation}")
+        if self.rule == "backprop" and self.variance != VARIANCE:
+            raise refusal("critic_variance", self.variance, "it to a critic that learns by map-prop")
         if isinstance(self.variance, tuple) and len(self.variance) != len(self.widths) + 1:
             count = len(self.widths) + 1
             raise refusal("critic_variance", self.variance, f"one value, or {count}: hidden layers, output")

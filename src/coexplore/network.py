@@ -15,15 +15,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt
 
 from coexplore.critic import Critic, CriticParams
+from coexplore.laws import AbstractActivity, Activity, Gaussian, Law, Output
 from coexplore.programs import jit
-from coexplore.rules import Feedback, Rule
-from coexplore.rules.base import odds
-from coexplore.rules.laws import AbstractActivity, Gaussian, Law, Output
+from coexplore.rules import Layer, Message, Outcome, Rule, Sizes
+from coexplore.rules.baseline import Baseline
+from coexplore.rules.eligibility import filled
+from coexplore.rules.layer import PartParams, likelihood
 from coexplore.settings import Scalar
 from coexplore.tasks.base import Task
 from coexplore.units import drive, evenly, outer, sent
 
 Activities = tuple[AbstractActivity, ...]
+Attempt = tuple[Array, tuple[Array, ...], Array]  # η, the values, and which episodes go on
 SMALLEST_STEP = 2.0**-32  # η at which relaxation gives up, and leaves the values as they were drawn
 
 
@@ -37,15 +40,18 @@ class Actor(eqx.Module):
         """What the next layer hears of a layer of this law that drew h."""
         return sent(h, self.signals) if law.binary else h
 
-    def heard(self, s: Float[Array, "B D"], activities: Activities) -> tuple[Any, ...]:
+    def heard(self, s: Float[Array, "B D"], activities: Activities) -> tuple[Array, ...]:
         """What each layer hears: the observation, then what the layer below it sends."""
         return (s, *(self.sends(law, activity.h) for law, activity in zip(self.laws, activities[:-1], strict=False)))
 
-    def felt(self, law: Law, feedback: Feedback) -> Feedback:
-        """The feedback as a layer of this law can use it: `above` a function of what it drew, not of what it sent."""
-        if self.signals == "binary" or not law.binary:
-            return feedback
-        return dataclasses.replace(feedback, above=feedback.above.of_bits())
+    def received(self, law: Law, above: Message) -> Message:
+        """The message as a layer of this law can use it: a function of what it drew, not of what it sent."""
+        return above.of_bits() if self.signals == "signed" and law.binary else above
+
+    def layers(self, params: "Params", s: Float[Array, "B D"], activities: Activities) -> list[Layer]:
+        """Each layer with its law, parameters, input and draw; the output last."""
+        parts = (*params.parts, PartParams())
+        return [*map(Layer, self.laws, params.layers, self.heard(s, activities), activities, parts)]
 
 
 class Network(eqx.Module):
@@ -62,8 +68,11 @@ class Network(eqx.Module):
 
 
 class Params(eqx.Module):
+    """The parameters of a network. `layers`: the hidden ones from the first to the last, then the output."""
+
     layers: tuple[Any, ...]
     critic: Any  # CriticParams, or None where there is no critic
+    parts: tuple[PartParams, ...] = ()  # of each hidden layer's rule
 
 
 def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
@@ -75,10 +84,14 @@ def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, "
 @functools.partial(jit, static_argnames="sizes")
 def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Params:
     """Parameters before learning; `sizes` are those of the observation, the hidden layers and the output."""
-    *layer_keys, critic_key = jax.random.split(key, len(sizes))
-    shapes = zip(network.actor.laws, sizes[:-1], sizes[1:], layer_keys, strict=True)
+    *keys, output_key, critic_key = jax.random.split(key, len(sizes))
+    shapes = [Sizes(*shape, sizes[-1]) for shape in zip(sizes, sizes[1:], sizes[2:], strict=False)]
+    hidden = [rule.init(*each) for rule, *each in zip(network.rules, shapes, keys, strict=True)]
+    output = network.output.init(sizes[-2], sizes[-1], output_key)
+    pairs = zip(network.rules, shapes, strict=True)
+    parts = tuple(PartParams(rule.baseline.init(each), rule.learning_signal.init()) for rule, each in pairs)
     of_critic = network.critic.init(sizes[0], critic_key) if network.critic else None
-    return Params(tuple(law.init(D, N, layer_key) for law, D, N, layer_key in shapes), of_critic)
+    return Params((*hidden, output), of_critic, parts)
 
 
 @jit
@@ -89,7 +102,7 @@ def spread_evenly(params: Params) -> Params:
         return dataclasses.replace(layer, W=evenly(layer.W)) if hasattr(layer, "W") else layer
 
     of_critic = params.critic and CriticParams.of(map(one, params.critic.layers))
-    return Params(tuple(map(one, params.layers)), of_critic)
+    return dataclasses.replace(params, layers=tuple(map(one, params.layers)), critic=of_critic)
 
 
 def act(actor: Actor, params: Params, s: Float[Array, "B D"], key: Key[Array, ""]) -> Activities:
@@ -121,7 +134,7 @@ def _relaxed(actor: Actor, params: Params, s: Float[Array, "B D"], activities: A
     if _bounded(actor.laws):
         return _moved(*given, _climbed(*given, 1.0))
 
-    def attempt(carry: Any) -> Any:
+    def attempt(carry: Attempt) -> Attempt:
         eta, hs, left = carry
         start, tried = _log_joint(*given, drawn), _climbed(*given, eta)
         better = _log_joint(*given, tried) >= start  # False where it is NaN
@@ -142,11 +155,11 @@ def _bounded(laws: tuple[Law, ...]) -> bool:
 
 def _climbed(
     actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, eta: Scalar
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The values after `relax_steps` steps of gradient ascent, η times as long as the laws' `relax_rate` says."""
     laws, steps = actor.laws, [law.relax_steps for law in actor.laws]
 
-    def step(t: Any, hs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def step(t: Array, hs: tuple[Array, ...]) -> tuple[Array, ...]:
         slopes = jax.grad(lambda hs: _log_joint(actor, params, s, activities, hs).sum())(hs)
         return tuple(
             h + jnp.where(t < T, eta * law.relax_rate, 0.0) * slope if T else h
@@ -157,7 +170,7 @@ def _climbed(
 
 
 def _moved(
-    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, hs: tuple[Any, ...]
+    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, hs: tuple[Array, ...]
 ) -> Activities:
     """The layers with these values."""
     settled, x = [], s
@@ -168,7 +181,7 @@ def _moved(
 
 
 def _log_joint(
-    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, hs: tuple[Any, ...]
+    actor: Actor, params: Params, s: Float[Array, "B D"], activities: Activities, hs: tuple[Array, ...]
 ) -> Float[Array, " B"]:
     """log Pr(H, A | S) of each episode, at these values."""
     moved = _moved(actor, params, s, activities, hs)
@@ -186,9 +199,15 @@ def outcome(
         return activities, task.reward(state, output.action(activities[-1].h))
     *hidden, last = activities
     bits = jax.nn.one_hot(task.answer(state), task.outputs + 1, dtype=last.h.dtype)[:, 1:]
+    assert isinstance(last, Activity)
     given = dataclasses.replace(last, h=bits)
     p = params.layers[-1]
     return (*hidden, given), output.log_probability(p, drive(p, actor.sends(below, hidden[-1].h)), given)
+
+
+def advantage(network: Network, params: Params, s: Float[Array, "B D"], r: Float[Array, " B"]) -> Float[Array, " B"]:
+    """δ = R − V; R where there is no critic."""
+    return r - network.critic.value(params.critic, s) if network.critic else r
 
 
 def learn(
@@ -200,16 +219,20 @@ def learn(
     graded: bool = False,
 ) -> Params:
     """The ascent direction of every parameter, from the rewards r; `graded`: they are log P(A | H), A not drawn."""
-    critic = network.critic
-    delta = r - critic.value(params.critic, s) if critic else r
-    signals = [
-        rule.signal(p, delta if rule.centres_reward else r)
-        for rule, p in zip(network.rules, params.layers, strict=False)
-    ]
+    critic, delta = network.critic, advantage(network, params, s, r)
+    signals = _signals(network, params, r, delta)
     signals.append(jnp.ones_like(r) if graded else delta)  # given the answer, the output climbs log P(A | H) itself
     of_critic = critic.credit(params.critic, s, delta) if critic else None
     relaxed = relax(network, params, s, activities)
-    return Params(credits(network, params, s, relaxed, signals, graded), of_critic)
+    return dataclasses.replace(credits(network, params, s, relaxed, signals, graded), critic=of_critic)
+
+
+def _signals(
+    network: Network, params: Params, r: Float[Array, " B"], delta: Float[Array, " B"]
+) -> list[Float[Array, " B"]]:
+    """The learning signal of each hidden layer."""
+    pairs = zip(network.rules, params.parts, strict=True)
+    return [rule.learning_signal(own.learning_signal, r, delta) for rule, own in pairs]
 
 
 def eligibility(
@@ -217,30 +240,66 @@ def eligibility(
 ) -> Params:
     """What one step adds to the traces of learning over time: each credit for δ = 1, and ∇V(s).
 
-    What learns by itself (`Rule.own`) stands there as it is: its trace lasts for one step, and counts whatever δ is.
-    `key` is what a critic that draws draws from.
+    What a baseline learns stands there as it is: its trace lasts for one step, and counts whatever δ is. `key` is what
+    a critic that draws draws from.
     """
     one, critic = jnp.ones(1, s.dtype), network.critic
     of_critic = critic and (
         _relaxed_credit(critic, params.critic, s, key) if critic.laws else critic.credit(params.critic, s, one)
     )
     relaxed = relax(network, params, s, activities)
-    return Params(credits(network, params, s, relaxed, [one] * len(relaxed)), of_critic)
+    return dataclasses.replace(credits(network, params, s, relaxed, [one] * len(relaxed)), critic=of_critic)
 
 
 def weights(network: Network, params: Params, delta: Float[Array, " B"]) -> Params | None:
-    """What the trace of each parameter counts for, [B] each; None where that is δ for all of them."""
-    heard = [rule.signal(p, delta) for rule, p in zip(network.rules, params.layers, strict=False)]
-    if all(each is delta for each in heard) and not any(rule.own for rule in network.rules):
+    """What the trace of each parameter counts for, [B] each: its layer's signal, or 1 for what a baseline learns.
+    None where that is δ for all of them."""
+    signals = _signals(network, params, delta, delta)
+    if all(each is delta for each in signals) and not jax.tree.leaves([own.baseline for own in params.parts]):
         return None
 
-    def of_layer(rule: Rule, p: Any, mine: Any) -> Any:
-        ones = jnp.ones_like(delta)
-        return jax.tree_util.tree_map_with_path(lambda path, _: ones if path[-1].name in rule.own else mine, p)
+    def all_of(part: Any, weight: Float[Array, " B"]) -> Any:
+        return jax.tree.map(lambda _: weight, part)
 
-    layers = tuple(map(of_layer, network.rules, params.layers, heard))
-    top, critic = jax.tree.map(lambda _: delta, (params.layers[-1], params.critic))
-    return Params((*layers, top), critic)
+    ones = jnp.ones_like(delta)
+    layers = tuple(map(all_of, params.layers, (*signals, delta)))
+    parts = tuple(
+        PartParams(all_of(own.baseline, ones), all_of(own.learning_signal, signal))
+        for own, signal in zip(params.parts, signals, strict=True)
+    )
+    return Params(layers, all_of(params.critic, delta), parts)
+
+
+def updates_itself(network: Network) -> bool:
+    """Whether any rule or baseline has parameters that learn outside the optimiser."""
+    return any(
+        type(rule).update is not Rule.update or type(rule.baseline).update is not Baseline.update
+        for rule in network.rules
+    )
+
+
+Updates = tuple[tuple[dict[str, Array], dict[str, Array]], ...]  # of each hidden layer: by its rule, by its baseline
+
+
+def own_updates(
+    network: Network, params: Params, s: Float[Array, "B D"], activities: Activities, outcome: Outcome
+) -> Updates:
+    """New values, by name, of what rules and baselines learn outside the optimiser; `params` drew the activities."""
+    layers, found = network.actor.layers(params, s, activities), []
+    for i, (rule, layer) in enumerate(zip(network.rules, layers, strict=False)):
+        own = dataclasses.replace(outcome, key=jax.random.fold_in(outcome.key, i))
+        found.append((rule.update(layer, own), rule.baseline.update(layer.parts.baseline, layer, own)))
+    return tuple(found)
+
+
+def with_updates(params: Params, updates: Updates) -> Params:
+    """The parameters with these values in place of theirs."""
+    layers, parts = list(params.layers), list(params.parts)
+    for i, (of_rule, of_baseline) in enumerate(updates):
+        layers[i] = dataclasses.replace(layers[i], **of_rule)
+        if of_baseline:
+            parts[i] = dataclasses.replace(parts[i], baseline=dataclasses.replace(parts[i].baseline, **of_baseline))
+    return dataclasses.replace(params, layers=tuple(layers), parts=tuple(parts))
 
 
 def value(critic: Critic, params: CriticParams, s: Float[Array, "B D"], key: Key[Array, ""]) -> Float[Array, " B"]:
@@ -281,17 +340,33 @@ def credits(
     activities: Activities,
     signals: Sequence[Float[Array, " B"]],
     graded: bool = False,
-) -> tuple[Any, ...]:
-    """The credit of each layer for its signal [B], the output's last; messages come down from the output."""
+) -> Params:
+    """The credit of each layer for its signal [B], the output's last; the critic has none here.
+
+    One pass from the output down: each layer is told what its draw is worth to the layer above it.
+    """
     actor = network.actor
-    *hidden, (top_params, top_x, top) = zip(params.layers, actor.heard(s, activities), activities, strict=True)
-    above, layers = odds(network.output, top_params, top), list(zip(network.rules, hidden, strict=True))
-    credits = []
-    for i, (rule, (p, x, activity)) in enumerate(layers):
-        feedback = Feedback(signals[i][:, None], above, graded, of_output=True)
-        for upper, seen in reversed(layers[i + 1 :]):
-            feedback = upper.below(*seen, actor.felt(upper.law, feedback))
-        credit, lesson = rule.credit(p, x, activity, actor.felt(rule.law, feedback)), rule.lesson(p, x, activity)
-        credits.append(dataclasses.replace(credit, **lesson) if lesson else credit)
-    score = network.output.score(drive(top_params, top_x), top.h, signals[-1][:, None])
-    return (*credits, outer(top_x, score))
+    *hidden, top = actor.layers(params, s, activities)
+    layers = [outer(top.x, network.output.score(drive(top.params, top.x), top.h, signals[-1][:, None]))]
+    parts, above = [], likelihood(top, graded, of_output=True)
+    for rule, layer, signal in reversed([*zip(network.rules, hidden, signals, strict=False)]):
+        above = actor.received(layer.law, above)
+        layers.append(_completed(layer.params, rule.credit(layer, signal[:, None], above)))
+        parts.append(_part_credits(rule, layer, signal))
+        above = rule.message(layer, above)
+    return Params(tuple(reversed(layers)), None, tuple(reversed(parts)))
+
+
+def _part_credits(rule: Rule, layer: Layer, signal: Float[Array, " B"]) -> PartParams:
+    own = layer.parts
+    of_baseline = rule.baseline.credit(own.baseline, layer)
+    if of_baseline is None:
+        of_baseline = jax.tree.map(jnp.zeros_like, own.baseline)
+    return PartParams(of_baseline, rule.learning_signal.credit(own.learning_signal, signal))
+
+
+def _completed(params: Any, credit: Any) -> Any:
+    """The credit with zeros for parameters that it does not have."""
+    if type(credit) is type(params):
+        return credit
+    return filled(params, {field.name: getattr(credit, field.name) for field in dataclasses.fields(credit)})

@@ -32,7 +32,7 @@ def sent(h: Float[Array, "*shape"], signals: str) -> Float[Array, "*shape"]:
 
 
 class Affine(eqx.Module):
-    """Parameters of a feedforward layer."""
+    """Parameters of a feedforward layer: weights `W` [D, N] and biases `b` [N]."""
 
     W: Float[Array, "D N"]
     b: Float[Array, " N"]
@@ -51,7 +51,7 @@ def outer(x: Float[Array, "B D"], e: Float[Array, "B N"]) -> Affine:
 
 
 def glorot(D: int, N: int, key: Key[Array, ""]) -> Affine:
-    """Weights ~ Normal(0, 2 / (D + N)), zero biases."""
+    """Weights ~ Normal(0, 2 / (D + N)), drawn with `key` for `D` inputs and `N` units, and biases of zero."""
     return Affine(W=(2.0 / (D + N)) ** 0.5 * jax.random.normal(key, (D, N)), b=jnp.zeros(N))
 
 

@@ -9,10 +9,10 @@ from coexplore import Rule, Task, choice, count, number, outer
 {before}
 class Mine(Rule):
     name, title = {name}, {title}
-    centring: str = choice("reward", "the signal is R - V", options=("reward",))
     strength: float = number({strength}, "s", low=0.0)
 
-    def credit(self, params, x, activity, feedback):
+    def credit(self, layer, signal, above):
+        x, params = layer.x, layer.params
         {credit}
 
 class Own(Task):
@@ -33,7 +33,7 @@ SOUND = {
     "name": "'mine'",
     "title": "'of mine'",
     "strength": "1.0",
-    "credit": "return outer(x, self.strength * feedback.delta * (activity.h - 0.5))",
+    "credit": "return outer(x, self.strength * signal * (layer.h - 0.5))",
     "task": "'own'",
     "size": "2",
     "actions": "2",

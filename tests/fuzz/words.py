@@ -60,11 +60,13 @@ nowhere/x.png folder.png folder.html folder.csv x.parquet folder.safetensors run
 /dev/null /dev/full /proc/self/x /dev/null/x /proc/self/x.png yes no none all auto os:path os: :x no.such:Thing
 CartPole-v1 NoSuch-v0 Blackjack-v1 FrozenLake-v1 parity digits joint-bits multiplexer boltzmann boltzmann,
 boltzmann,reinforce boltzmannn ste map-prop cuda cpu xla control localhost ray// host:port [::1 https://example.org
-last first both signed relu linear mean
+last first both signed relu reward advantage centred-advantage predicted probability half depression layer-reward
+linear mean
 """)
 FLAGS = _several("""
 units bits episodes batch seeds seed coupling steps learning-rate threads task snapshots store out json engine
 cluster preset layers critic critic-width grid critic-rule critic-variance signals centring rate-scaling
+learning-signal learning-signal-rate baseline baseline-strength baseline-pairs baseline-rate baseline-chains variant
 initial-weights select sort export curves figure port serve choose judge more finalists by scale env deterministic
 tensorboard help env-arg env-steps max-steps chains rewards encoding trace-decay variance relax-steps discount
 anneal version nonsense expected

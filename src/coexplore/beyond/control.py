@@ -10,12 +10,13 @@ from typing import NamedTuple
 from coexplore.results.choosing import ranked
 from coexplore.results.tables import counted, markdown, with_spread
 from coexplore.rules import OURS, Boltzmann, Recurrent, Rule
+from coexplore.rules.baseline import Chains
 from coexplore.run import PRESETS, Result, Run, by_setting, change, grid
 from coexplore.settings import Linear
 from coexplore.stats.estimates import Summary, beside, window
 from coexplore.tasks.control import Control
 
-NEGATIVE_PHASE = Boltzmann(steps=10, centring="both")
+NEGATIVE_PHASE = Boltzmann(steps=10, baseline=Chains())
 COUPLINGS = [0.0, 0.1, 0.25, 0.5]
 TUNING, SEEDS = 5, 10
 FALLING = Linear(0.005, 0.0005)
@@ -122,7 +123,7 @@ def _equal(env: str, batch: int) -> list[Entry]:
         elif rule is Recurrent:
             entries.append(_tuned(_run(Recurrent(), env, batch)))
         else:
-            entries.append(Entry(rule.name, [_run(rule.usual(), env, batch)]))
+            entries.append(Entry(rule.name, [_run(rule(), env, batch)]))
     return entries
 
 

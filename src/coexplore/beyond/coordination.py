@@ -34,7 +34,7 @@ from coexplore.tasks.control import Control
 from coexplore.tasks.joint import JointBits
 
 REINFORCE, BACKPROP, SOFTMAX = "REINFORCE", "plain backprop", "one softmax"
-COUPLED = {"Algorithm 1": Boltzmann(steps=5), "Algorithm 2": Recurrent()}
+COUPLED: dict[str, Rule] = {"Algorithm 1": Boltzmann(steps=5), "Algorithm 2": Recurrent()}
 BY = "reward"  # over all episodes: what is chosen by, and what is compared
 GAP = 0.03
 SHARES, UNITS, COUPLINGS = (0.0, 0.25, 0.5, 0.75, 1.0), (8, 64, 256), (0.1, 0.25, 0.5, 1.0)
@@ -94,8 +94,8 @@ def _lines(run: Callable[[Rule], Run], quick: bool) -> dict[str, list[Run]]:
         BACKPROP: grid(run(Backprop()), learning_rate=list(rates)),
     }
     for label, rule in COUPLED.items():
-        centrings = {"centring": ["reward", "learned"]} if isinstance(rule, Boltzmann) else {}
-        axes = {"learning_rate": list(rates), **centrings}
+        baselines = {"baseline": ["none", "learned"]} if isinstance(rule, Boltzmann) else {}
+        axes = {"learning_rate": list(rates), **baselines}
         lines[label] = grid(run(rule), coupling=list(couplings), **axes)
         lines[without(label)] = grid(run(rule), coupling=[0.0], **axes)
     return lines
@@ -106,10 +106,10 @@ def _search(runs: Sequence[Run], quick: bool, seeds: Mapping[str, Seeds] = SEEDS
 
 
 CENTRINGS: dict[str, dict[str, list[Any]]] = {
-    "as printed": {"centring": ["reward"]},
-    "mean of δ": {"centring": ["mean"], "centring_rate": [0.1, 1.0]},
-    "negative phase": {"centring": ["both"]},
-    "learned": {"centring": ["learned"], "centring_rate": [0.1, 1.0]},
+    "as printed": {"baseline": ["none"]},
+    "mean of δ": {"learning_signal": ["centred-advantage"], "learning_signal_rate": [0.1, 1.0]},
+    "negative phase": {"baseline": ["chains"]},
+    "learned": {"baseline": ["learned"], "baseline_rate": [0.1, 1.0]},
 }
 
 

@@ -65,12 +65,16 @@ def _rewards(at: Comparison, panel: str) -> str:
     return markdown(["", "N", "reward, all episodes", "chosen", "tried", "frozen"], rows)
 
 
+CENTRING = {"none": "reward", "chains": "both", "centred-advantage": "mean"}  # what the tables call it
+
+
 def _words(run: Run) -> str:
     rule, words = run.rules[0], [described(run)]
     rate = getattr(rule, "recurrent_rate", 1.0)
     if isinstance(rule, Boltzmann):
-        words.append(f"centring {rule.centring}")
-        words += [f"at {rule.centring_rate:g} of the rate"] * (rule.centring_rate != 1)
+        part = rule.learning_signal if rule.learning_signal.name in CENTRING else rule.baseline
+        words.append(f"centring {CENTRING.get(part.name, part.name)}")
+        words += [f"at {part.rate:g} of the rate"] * (part.rate != 1)
     words += [f"W_rec at {rate:g} of it"] * (rate != 1)
     return ", ".join(words)
 

@@ -54,7 +54,7 @@ def settings(comparison: Comparison) -> list[Run]:
         run
         for rewards in REWARDS
         for rule in OURS
-        for run in grid(Run(rule=rule.usual(), task=comparison.task), rewards=rewards)
+        for run in grid(Run(rule=rule(), task=comparison.task), rewards=rewards)
     ]
 
 

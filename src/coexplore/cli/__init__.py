@@ -31,6 +31,7 @@ HELP = """usage: coexplore train RULE [RULE …] [--FLAG VALUE [VALUE …] …] 
        coexplore evaluate [STORE]                                what trained networks earn, on their task or another
        coexplore plot FILE                                       a picture of any runs of a store
        coexplore report [--serve]                                all of it as one page, or served while a study runs
+       coexplore check MODULE:NAME                               a rule or a task of your own, tried as ours are
        coexplore list                                            rules, tasks, engines and figures
        coexplore completion bash | zsh | fish                    a script that completes all this in a shell
        coexplore --version
@@ -50,6 +51,7 @@ COMMANDS = {
     "evaluate": "evaluate",
     "plot": "runs",
     "report": "report",
+    "check": "check",
     "list": "list",
     "completion": "completion",
 }

@@ -18,11 +18,26 @@ COUNTS = {"threads": THREADS, "episodes": Count("", low=1, high=MOST), "snapshot
 SEEDS = "COUNT|FIRST-LAST"
 
 
+class Below(argparse._StoreAction):
+    """An argument whose help stands below that of another one."""
+
+
 class Help(argparse.HelpFormatter):
-    """What happens without a flag stands in brackets at its end."""
+    """Help with the value without a flag in brackets; each line of a text begins on a line of its own."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        if not isinstance(action, Below):
+            super().add_argument(action)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        first, *below = text.split("\n")
+        lines = super()._split_lines(first, width)
+        for line in below:
+            lines += [f"  {part}" for part in super()._split_lines(line, width - 2)]
+        return lines
 
     def _get_help_string(self, action: argparse.Action) -> str:
         if not isinstance(action.default, str | int) or isinstance(action.default, bool):

@@ -1,6 +1,7 @@
 """`coexplore train`: which flags there are depends on the rules, the layers, the task and the preset, so the words are
 read twice: first for those, then for everything."""
 
+import argparse
 import functools
 import itertools
 import json
@@ -8,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coexplore import engines, rules
+from coexplore import engines, rules, variants
 from coexplore.cli.flags import add_settings, defaults, everything
 from coexplore.cli.parser import SEEDS, Parser, folder
 from coexplore.cli.results import train_all
@@ -19,7 +20,8 @@ from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.names import Names, settings, settings_of
 from coexplore.run.needs import check_fits
 from coexplore.run.seeded import Runs, Seeded, counted
-from coexplore.settings import refusal
+from coexplore.run.upgrade import advice
+from coexplore.settings import FieldError, refusal
 from coexplore.store import write
 from coexplore.study import Study, faulty
 from coexplore.tasks.base import AnyTask
@@ -69,11 +71,14 @@ def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dic
         first["rule"] = [EXAMPLE]
     kinds: list[Kinds] = [Layers().parse("layers", text) for text in first["layers"] or ()]
     kinds = kinds or [(rules.usual(name),) for name in dict.fromkeys(first["rule"])]
+    if first["variant"]:
+        kinds = [tuple(variants.find(rule.name, first["variant"])() for rule in of_layers) for of_layers in kinds]
     tasks = [TaskName().parse("task", text) for text in first["task"] or ()]
     if first["preset"]:
         tasks += [base(of_layers[0], first["preset"]).task for of_layers in kinds]
     every = sorted(itertools.chain.from_iterable(kinds), key=lambda rule: rule.name)
     specs = settings(map(type, every), list(map(type, tasks)) or (Multiplexer,))
+    _refuse_old_flags(words, kinds[0][0].name if kinds else EXAMPLE, specs)
     usual = defaults(every, tasks, first["preset"]) if first["help"] else {}
     options = _checked(made(specs, every, usual).read(words), specs)
     if bool(options["rule"]) == bool(options["layers"]):
@@ -81,6 +86,15 @@ def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dic
             "rule", " ".join(options["rule"]), f"one of {', '.join(rules.names())} after `{command}`, or --layers"
         )
     return {**options, "kinds": kinds}
+
+
+def _refuse_old_flags(words: Sequence[str], rule: str, specs: Names) -> None:
+    """Refuse a flag of an earlier release, which no setting has here, by a line that says how it is written now."""
+    for word, after in itertools.pairwise([*words, ""]):
+        flag, equals, value = word.partition("=")
+        name = flag.removeprefix("--").replace("-", "_")
+        if word.startswith("--") and name not in specs and (now := advice(rule, name, value if equals else after)):
+            raise FieldError(f"{flag}: it is written otherwise now; give {now}")
 
 
 def train_parser() -> Parser:
@@ -104,6 +118,8 @@ def parser(
         made.add_argument("-h", "--help", action="store_true")
     about = f"rules to train: {', '.join(rules.names())}, or MODULE:NAME of your own"
     made.add_argument("rule", nargs="*", default=[], offer=rules.names(), help=about)
+    if "variant" not in specs:  # of a run that is repeated; no help shows them
+        made.add_argument("--variant", help=argparse.SUPPRESS)
     add_settings(made, specs, usual)
     flags(made)
     made.training()

@@ -84,6 +84,6 @@ def _owner(run: Run, names: list[str]) -> tuple[str | None, str]:
     for name in names:
         part, _, rest = name.partition(".")
         place, _, own = rest.partition(".")
-        if part == "layers" and int(place) < len(run.hidden):
+        if part in ("layers", "parts") and int(place) < len(run.hidden):
             return rule_names(run)[int(place)], own
     return None, names[0]

@@ -15,12 +15,20 @@ from jaxtyping import Array, Float, Key
 from coexplore import network
 from coexplore.engines.base import Fault, said
 from coexplore.engines.program import Program, program
-from coexplore.engines.watched import Noted, WatchedRule, WatchedTask, called, check_shape, named_leaves, not_finite
-from coexplore.network import Network
+from coexplore.engines.watched import (
+    Noted,
+    WatchedRule,
+    WatchedTask,
+    called,
+    check_shape,
+    named_leaves,
+    not_finite,
+    watched_signal,
+)
+from coexplore.laws import Bits, Law, Output, Softmaxes
+from coexplore.network import Network, Params
 from coexplore.programs import in_our_config, jit
 from coexplore.rules import OURS, Rule
-from coexplore.rules.laws import Law, Output
-from coexplore.rules.several import Bits, Softmaxes
 from coexplore.run.run import Run
 from coexplore.settings import shown, worked_out
 from coexplore.tasks.base import Task
@@ -133,11 +141,13 @@ def _try_out(run: Run) -> None:
 
 
 def _check_messages(run: Run, noted: Sequence[Noted]) -> None:
-    """Check that a layer which follows a slope hears one from the hidden layer above, if that follows a slope too."""
+    """Check that a layer which follows a slope is told one by the hidden layer above, if that follows a slope too."""
     layers = list(zip(run.rules, rule_names(run), noted, strict=True))
     for (_, _, below), (rule, who, above) in itertools.pairwise(layers):
-        if below.slope and above.slope and type(rule).below is Rule.below:
-            raise Fault(f"{who}: its credit follows a slope of `above`; `below` must give the layer underneath one too")
+        if below.slope and above.slope and type(rule).message is Rule.message:
+            raise Fault(
+                f"{who}: its credit follows a slope of `above`; its `message` must give the layer below one too"
+            )
 
 
 def _check_linear(run: Run) -> None:
@@ -148,21 +158,22 @@ def _check_linear(run: Run) -> None:
     found = [_noisy_credits(run, delta) for delta in (one, other, one + other, 2 * one)]
     if not_finite(found):
         return  # whose fault that is will be found where it happens in training
-    for i, (rule, who) in enumerate(zip(run.rules, rule_names(run), strict=True)):
-        a, b, sums, doubles = (named_leaves(credits[i]) for credits in found)
-        for name in (name for name in a if name not in rule.own):
+    for i, who in enumerate(rule_names(run)):
+        learned = ((credits.layers[i], credits.parts[i].learning_signal) for credits in found)
+        a, b, sums, doubles = ({**named_leaves(layer), **named_leaves(signal)} for layer, signal in learned)
+        for name in a:
             near = functools.partial(np.allclose, rtol=1e-3, atol=1e-4 * float(np.abs(a[name]).max(initial=1.0)))
             if not (near(sums[name], a[name] + b[name]) and near(doubles[name], 2 * a[name])):
                 raise Fault(
-                    f"{who}: {name} of credit is not linear in delta, as agents need it: 2 δ must give twice as much"
+                    f"{who}: {name} of credit is not linear in the signal; twice the signal must give twice as much"
                 )
 
 
-def _noisy_credits(run: Run, delta: Float[Array, " 1"]) -> tuple[Any, ...]:
+def _noisy_credits(run: Run, delta: Float[Array, " 1"]) -> Params:
     """The credits of each layer in a network of random weights, for the same draws whatever the signal."""
 
     @jit
-    def credits(net: Network, key: Key[Array, ""], delta: Float[Array, " 1"]) -> tuple[Any, ...]:
+    def credits(net: Network, key: Key[Array, ""], delta: Float[Array, " 1"]) -> Params:
         leaves, tree = jax.tree.flatten(jax.eval_shape(run.init))
         keys = jax.random.split(key, len(leaves) + 2)
         noise = [0.5 * jax.random.normal(k, x.shape) for k, x in zip(keys, leaves, strict=False)]
@@ -194,6 +205,9 @@ def _watched(run: Run, noted: Sequence[Noted], numbers: Program) -> Program:
     numbers = jax.tree.map(lambda x: x if x.ndim else x.astype(jnp.float32), numbers)
     net = numbers.network
     layers = zip(net.rules, rule_names(run), noted, strict=True)
-    rules = tuple(WatchedRule(inner=rule, who=who, centring=rule.centring, noted=mine) for rule, who, mine in layers)
+    rules = tuple(
+        WatchedRule(learning_signal=watched_signal(rule.learning_signal, who), inner=rule, who=who, noted=mine)
+        for rule, who, mine in layers
+    )
     task = WatchedTask(numbers.task, task_name(run), run.batch) if isinstance(run.task, Task) else numbers.task
     return Program(Network(rules, net.output, net.critic, net.signals), task, numbers.rates, run.batch)

@@ -11,6 +11,7 @@ import numpy as np
 from coexplore.critic import CriticParams
 from coexplore.network import Network, Params
 from coexplore.rules import Rule
+from coexplore.rules.layer import PartParams
 from coexplore.run.run import Run
 from coexplore.settings import Linear, schedule
 from coexplore.tasks.base import AnyTask, Task
@@ -46,22 +47,27 @@ def data_of(run: Run) -> Any:
 
 
 def each_rate(rules: Sequence[Rule], params: Params, rates: Sequence[Any]) -> Params:
-    """The rate of every parameter: its layer's, or the multiple of it that the layer's rule names."""
-    layers = params.layers
-    paces: list[dict[str, Any]] = [*(rule.paces for rule in rules), {}]
-    of_layers = tuple(map(_spread, layers, rates, paces))
+    """The rate of every parameter: its layer's, or the multiple of it that the layer's rule or a part of it names."""
+    layers, multiples = params.layers, [*(rule.rates for rule in rules), {}]
+    of_layers = tuple(map(_spread, layers, rates, multiples))
+    of_parts = tuple(map(_rates_of_parts, rules, params.parts, rates))
     if params.critic is None:
-        return Params(of_layers, None)
-    of_critic = params.critic.layers
-    return Params(of_layers, CriticParams.of(map(_spread, of_critic, rates[len(layers) :], [{}] * len(of_critic))))
+        return Params(of_layers, None, of_parts)
+    of_critic = map(_spread, params.critic.layers, rates[len(layers) :], [{}] * len(params.critic.layers))
+    return Params(of_layers, CriticParams.of(of_critic), of_parts)
 
 
-def _spread(part: Any, rate: Any, paces: dict[str, Any]) -> Any:
+def _rates_of_parts(rule: Rule, own: PartParams, rate: Any) -> PartParams:
+    of_baseline = jax.tree.map(lambda _: rate * rule.baseline.rate, own.baseline)
+    return PartParams(of_baseline, jax.tree.map(lambda _: rate * rule.learning_signal.rate, own.learning_signal))
+
+
+def _spread(part: Any, rate: Any, multiples: dict[str, Any]) -> Any:
     """The part with its rate in every parameter's place."""
 
     def one(path: Any, _: Any) -> Any:
-        pace = paces.get(getattr(path[-1], "name", ""))
-        return rate if pace is None else rate * pace
+        multiple = multiples.get(getattr(path[-1], "name", ""))
+        return rate if multiple is None else rate * multiple
 
     return jax.tree_util.tree_map_with_path(one, part)
 

@@ -14,10 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from coexplore.engines.base import Fault, said
-from coexplore.rules import Feedback, Rule
-from coexplore.rules.base import Above
-from coexplore.rules.laws import Law, Output
+from coexplore.laws import Law, Output
+from coexplore.rules import Layer, Message, Outcome, Rule, Sizes
+from coexplore.rules.baseline import Baseline, Expectation
+from coexplore.rules.learning_signal import Signal
+from coexplore.settings import is_ours
 from coexplore.tasks.base import Task
+from coexplore.units import drive
 
 NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
@@ -92,7 +95,7 @@ def _either(shapes: tuple[tuple[int, ...], ...]) -> str:
 
 
 class Noted:
-    """Whether a layer's credit has followed a slope of `above`, which tracing finds out."""
+    """Whether a layer's credit has followed a slope of the message, which tracing finds out."""
 
     slope = False
 
@@ -100,55 +103,128 @@ class Noted:
 class WatchedRule(Rule):
     """The rule of a layer, which `who` names."""
 
-    inner: Rule
-    who: str = eqx.field(static=True)
-    centring: str = eqx.field(static=True)
-    noted: Noted = eqx.field(static=True)
+    learning_signal: Signal = eqx.field(kw_only=True)  # without a spec: the user's own is none of its options
+    inner: Rule = eqx.field(kw_only=True)
+    who: str = eqx.field(static=True, kw_only=True)
+    noted: Noted = eqx.field(static=True, kw_only=True)
 
     @property
     def law(self) -> Law:
         return self.inner.law
 
     @property
-    def paces(self) -> dict[str, Any]:
-        return called(self.who, "paces", lambda: self.inner.paces)
+    def baseline(self) -> Baseline:
+        own = called(self.who, "baseline", lambda: self.inner.baseline)
+        return own if is_ours(type(own)) else WatchedBaseline(own, self.who)
 
     @property
-    def centres_reward(self) -> bool:
-        return self.inner.centres_reward
+    def rates(self) -> dict[str, Any]:
+        return called(self.who, "rates", lambda: self.inner.rates)
+
+    def init(self, sizes: Sizes, key: Any) -> Any:
+        return called(self.who, "init", self.inner.init, sizes, key)
+
+    def credit(self, layer: Layer, signal: Any, above: Message) -> Any:
+        found = called(self.who, "credit", self.inner.credit, layer, signal, _watched(above, self.noted))
+        check_credit(self.who, "credit", found, layer.params)
+        return found
+
+    def message(self, layer: Layer, above: Message) -> Message:
+        found = called(self.who, "message", self.inner.message, layer, above)
+        if not isinstance(found, Message):
+            raise Fault(f"{self.who}: message is {kind(found)}, and should be a Message")
+        values = called(self.who, "message", lambda: found.of_drive(drive(found.params, layer.x)))
+        check_shape(self.who, "what message gives", values, layer.x.shape[:1])
+        return found
+
+    def update(self, layer: Layer, outcome: Outcome) -> dict[str, Any]:
+        found = called(self.who, "update", self.inner.update, layer, outcome)
+        check_update(self.who, "update", found, layer.params)
+        return found
+
+
+class WatchedBaseline(Baseline):
+    """A baseline of the user's, in a rule which `who` names."""
+
+    name: ClassVar[str] = "watched"
+
+    inner: Baseline
+    who: str = eqx.field(static=True)
 
     @property
-    def own(self) -> tuple[str, ...]:
-        return called(self.who, "own", lambda: self.inner.own)
+    def rate(self) -> Any:
+        return called(self.who, "baseline.rate", lambda: self.inner.rate)
 
-    def lesson(self, params: Any, x: Any, activity: Any) -> dict[str, Any]:
-        found = called(self.who, "lesson", self.inner.lesson, params, x, activity)
-        if sorted(found) != sorted(self.own):
-            raise Fault(f"{self.who}: lesson has {', '.join(found) or 'nothing'}, and own {', '.join(self.own)}")
-        for name, leaf in found.items():
-            check_shape(self.who, f"{name} of lesson", leaf, np.shape(getattr(params, name)))
+    def init(self, sizes: Sizes) -> Any:
+        return called(self.who, "baseline.init", self.inner.init, sizes)
+
+    def __call__(self, params: Any, layer: Layer) -> Expectation:
+        return called(self.who, "baseline", self.inner, params, layer)
+
+    def credit(self, params: Any, layer: Layer) -> Any:
+        found = called(self.who, "baseline.credit", self.inner.credit, params, layer)
+        if found is not None:
+            check_like(self.who, "baseline.credit", found, params)
         return found
 
-    def signal(self, params: Any, delta: Any) -> Any:
-        found = called(self.who, "signal", self.inner.signal, params, delta)
-        check_shape(self.who, "signal", found, delta.shape)
-        return found
-
-    def credit(self, params: Any, x: Any, activity: Any, feedback: Feedback) -> Any:
-        watched = dataclasses.replace(feedback, above=_watched(feedback.above, self.noted))
-        found = called(self.who, "credit", self.inner.credit, params, x, activity, watched)
-        check_like(self.who, "credit", found, params)
-        return found
-
-    def below(self, params: Any, x: Any, activity: Any, feedback: Feedback) -> Feedback:
-        found = called(self.who, "below", self.inner.below, params, x, activity, feedback)
-        if not isinstance(found, Feedback):
-            raise Fault(f"{self.who}: below is {kind(found)}, and should be a Feedback")
-        check_shape(self.who, "delta of below", found.delta, (x.shape[0], 1), x.shape)
+    def update(self, params: Any, layer: Layer, outcome: Outcome) -> dict[str, Any]:
+        found = called(self.who, "baseline.update", self.inner.update, params, layer, outcome)
+        check_update(self.who, "baseline.update", found, params)
         return found
 
 
-def _watched(above: Above, noted: Noted) -> Above:
+class WatchedSignal(Signal):
+    """A learning signal of the user's, in a rule which `who` names."""
+
+    name: ClassVar[str] = "watched"
+    centred: ClassVar[bool] = True
+
+    inner: Signal
+    who: str = eqx.field(static=True)
+
+    @property
+    def rate(self) -> Any:
+        return called(self.who, "learning_signal.rate", lambda: self.inner.rate)
+
+    def init(self) -> Any:
+        return called(self.who, "learning_signal.init", self.inner.init)
+
+    def __call__(self, params: Any, r: Any, delta: Any) -> Any:
+        found = called(self.who, "learning_signal", self.inner, params, r, delta)
+        check_shape(self.who, "what learning_signal gives", found, delta.shape)
+        return found
+
+    def credit(self, params: Any, signal: Any) -> Any:
+        found = called(self.who, "learning_signal.credit", self.inner.credit, params, signal)
+        check_like(self.who, "learning_signal.credit", found, params)
+        return found
+
+
+def watched_signal(signal: Signal, who: str) -> Signal:
+    return signal if is_ours(type(signal)) else WatchedSignal(signal, who)
+
+
+def check_credit(who: str, what: str, found: Any, params: Any) -> None:
+    """Check that a credit is like the parameters, some of which it may leave out."""
+    left_out = set(named_leaves(params)) - set(named_leaves(found))
+    if dataclasses.is_dataclass(found) and type(found) is not type(params) and left_out < set(named_leaves(params)):
+        own = {name: getattr(params, name, None) for name in vars(found)}
+        params = dataclasses.replace(found, **own)  # type: ignore[type-var]
+    check_like(who, what, found, params)
+
+
+def check_update(who: str, what: str, found: Any, params: Any) -> None:
+    """Check that new values have the names and shapes of parameters."""
+    if not isinstance(found, dict):
+        raise Fault(f"{who}: {what} is {kind(found)}, and should be a dictionary of parameters by name")
+    known = named_leaves(params)
+    for name, leaf in found.items():
+        if name not in known:
+            raise Fault(f"{who}: {what} has {name}, and the parameters are {', '.join(known) or 'none'}")
+        check_shape(who, f"{name} of {what}", leaf, np.shape(known[name]))
+
+
+def _watched(above: Message, noted: Noted) -> Message:
     """A function of equal values that notes when it is differentiated."""
     of_drive = jax.custom_jvp(above.of_drive)
 

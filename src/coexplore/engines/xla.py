@@ -23,7 +23,6 @@ from jaxtyping import Array, Float, Int, Key
 from numpy.typing import NDArray
 
 from coexplore import network
-from coexplore.critic import CriticParams
 from coexplore.engines.base import checked_width, fitting
 from coexplore.engines.look import look as look_at_one
 from coexplore.engines.look import look_at_group
@@ -31,6 +30,7 @@ from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, data_of,
 from coexplore.engines.threefry import fused
 from coexplore.network import Params
 from coexplore.programs import jit
+from coexplore.rules import Outcome
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
@@ -43,6 +43,7 @@ title = "JAX: any rule, any task of one step, on whatever device JAX has"
 waits, snapshots = False, True
 
 COUNTS = ("t", "bin", "phase")  # how far a group is: the same for all its runs
+OUTCOME = 2  # where the key of what learns outside the optimiser branches off from an update's
 MOST = 2**32  # bytes of a group: more runs would not be faster, and may be too much for a GPU
 ADAM = optax.scale_by_adam(*BETAS, EPSILON)
 
@@ -251,7 +252,12 @@ def update(program: Program, data: Any, key: Key[Array, ""], progress: Any, para
     drawn = network.act(actor, params, s, act_key)
     activities, r = network.outcome(task, actor, params, state, drawn)
     credit = network.learn(now.network, params, s, activities, r, task.graded)
-    return *_ascend(now, params, moments, credit), Draws(s, activities, r)
+    climbed, after = _ascend(now, params, moments, credit)
+    if network.updates_itself(now.network):
+        delta = network.advantage(now.network, params, s, r)
+        outcome = Outcome(r, delta, jax.random.fold_in(key, OUTCOME), moments.count)
+        climbed = network.with_updates(climbed, network.own_updates(now.network, params, s, activities, outcome))
+    return climbed, after, Draws(s, activities, r)
 
 
 def _ascend(now: Program, params: Params, moments: Any, credit: Params) -> tuple[Params, Any]:
@@ -259,15 +265,8 @@ def _ascend(now: Program, params: Params, moments: Any, credit: Params) -> tuple
     with jax.numpy_dtype_promotion("standard"):  # optax mixes an integer step count with floats
         steps, moments = ADAM.update(credit, moments)
 
-    def climb(part: Any, step: Any, rates: Any) -> Any:
-        return jax.tree.map(lambda p, dp, rate: p + rate * dp, part, step, rates)
-
     rates = each_rate(now.network.rules, params, now.rates)
-    layers = tuple(map(climb, params.layers, steps.layers, rates.layers))
-    if params.critic is None:
-        return Params(layers, None), moments
-    of_critic = map(climb, params.critic.layers, steps.critic.layers, rates.critic.layers)
-    return Params(layers, CriticParams.of(of_critic)), moments
+    return jax.tree.map(lambda p, dp, rate: p + rate * dp, params, steps, rates), moments
 
 
 def _update_group(program: Program, data: Any, keys: Any, U: Any, before: Progress) -> tuple[Progress, Draws]:

@@ -141,7 +141,7 @@ def _annealing() -> Lines:
 def _depths() -> Lines:
     """Every rule with one, two and three layers of the headline's width: a narrower layer would be a bottleneck too."""
     depths = range(1, 4)
-    return {name: {L: [Run(rule=rule.usual(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}
+    return {name: {L: [Run(rule=rule(), hidden=(64,) * L)] for L in depths} for name, rule in BUILT_IN.items()}
 
 
 def _compute() -> Lines:

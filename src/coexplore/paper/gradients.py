@@ -34,10 +34,10 @@ from jaxtyping import Array, Float, Key
 from numpy.typing import NDArray
 
 from coexplore import network
+from coexplore.laws import Law
 from coexplore.network import Network, Params
 from coexplore.programs import in_our_config, jit
 from coexplore.rules import Boltzmann, Recurrent
-from coexplore.rules.laws import Law
 from coexplore.run import Run, change
 from coexplore.tasks.base import Task
 from coexplore.units import drive

@@ -15,7 +15,7 @@ from coexplore.paper.tuning import Place, Tuning
 from coexplore.results.choosing import ranked
 from coexplore.results.tables import counted, markdown, with_interval
 from coexplore.rules import Boltzmann, Recurrent
-from coexplore.rules.centring import ESTIMATED
+from coexplore.rules.baseline import Estimated
 from coexplore.run import Run
 from coexplore.settings import schedule
 from coexplore.stats.estimates import Estimate, Summary, summary, window
@@ -92,9 +92,9 @@ def described(run: Run) -> str:
         c = schedule(rule.coupling)
         words.append(f"c = {c.start:g}" if c.start == c.stop else f"c = {c.start:g} to {c.stop:g}")
         words.append(f"λ = {rule.trace_decay:g}" if isinstance(rule, Recurrent) else f"T = {rule.steps}")
-    words += [rule.centring] if rule.centring in ESTIMATED else []
-    if isinstance(rule, Boltzmann) and rule.pair_strength != 0.0:
-        rho = schedule(rule.pair_strength)
+    words += [rule.baseline.name] if isinstance(rule.baseline, Estimated) else []
+    if isinstance(rule.baseline, Estimated) and rule.baseline.pairs != 0.0:
+        rho = schedule(rule.baseline.pairs)
         words.append(f"ρ = {rho.start:g}" if rho.start == rho.stop else f"ρ = {rho.start:g} to {rho.stop:g}")
     words += [] if rate.critic is None else [f"critic {rate.critic:g}"]
     words += ["signed"] * (run.signals == "signed") + ["fan-in"] * (run.rate_scaling == "fan-in")

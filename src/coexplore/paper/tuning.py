@@ -15,7 +15,7 @@ from coexplore.run import Run
 from coexplore.study.search import Search, Seeds
 
 EXPECTED = "unbiased Weight Max, expected"
-KINDS = {SHORT[name]: Run(rule=rule.usual()) for name, rule in BUILT_IN.items()}
+KINDS = {SHORT[name]: Run(rule=rule()) for name, rule in BUILT_IN.items()}
 KINDS[EXPECTED] = Run(rule=UnbiasedWeightMax(expected=True))
 BY_KERNEL = (*RULES, EXPECTED)  # a fast engine has them; xla takes as long for one run as for a thousand of a shape
 KNOWN, LARGE_NS = 128, (64, 128, 192, 256, 384, 512)  # the size whose best is known, and those searched next to it

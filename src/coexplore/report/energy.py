@@ -2,7 +2,7 @@
 
     E(h) = −(d·h + ½ c hᵀ W_rec h),  d = Wᵀx + b;  ¼ c sᵀ W_rec s, s = 2h − 1, where the chain's signals are signed
 
-The chain is that of rules/chain.py in NumPy: a few hundred paths are drawn sooner than a program is compiled for them.
+The chain is that of laws/chain.py in NumPy: a few hundred paths are drawn sooner than a program is compiled for them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from coexplore.laws import Further, Synchronous
 from coexplore.programs import in_our_config
 from coexplore.report.settings import short
-from coexplore.rules import Boltzmann
 from coexplore.run import Result
 from coexplore.run.frozen import within_reach
 from coexplore.settings import at_the_end
@@ -28,8 +28,9 @@ LONGEST = 10_000  # steps of a chain that is drawn: there are more than a page h
 def energies(result: Result) -> dict[str, Any] | None:
     """Before and after learning, on a few inputs; None where the first layer has no such chain or one too long to be
     drawn, where there are no parameters, and for environments, whose states cannot be chosen."""
-    rule, task = at_the_end(result.run.rules[0]), result.run.task
-    if not isinstance(rule, Boltzmann) or rule.sampler != "synchronous" or rule.steps > LONGEST:
+    law, task = at_the_end(result.run.rules[0]).law, result.run.task
+    chain = law.chain if isinstance(law, Further) else None
+    if type(chain) is not Synchronous or chain.steps > LONGEST:
         return None
     if result.params is None:
         return None
@@ -39,7 +40,7 @@ def energies(result: Result) -> dict[str, Any] | None:
     x = np.repeat(np.asarray(task.observe(states)), DRAWS, axis=0)
     learned = {"before": result.run.init().layers[0], "after": result.params.layers[0]}
     with np.errstate(all="ignore"):  # weights may be as large as floats can be
-        along = {when: _described(_energies(params, rule, x)) for when, params in learned.items()}
+        along = {when: _described(_energies(params, chain, x)) for when, params in learned.items()}
     return {"inputs": _named(task, states), **along}
 
 
@@ -58,11 +59,11 @@ def path(
         yield h
 
 
-def _energies(params: Any, rule: Boltzmann, x: np.ndarray) -> np.ndarray:
+def _energies(params: Any, chain: Synchronous, x: np.ndarray) -> np.ndarray:
     W, b, W_rec = (np.asarray(leaf, np.float64) for leaf in (params.W, params.b, params.W_rec))
-    d, c, signals = x @ W + b, float(rule.coupling), rule.chain_signals
+    d, c, signals = x @ W + b, float(chain.coupling), chain.signals
     rng = np.random.default_rng(0)
-    u = (rng.random(d.shape) for _ in range(rule.steps + 1))
+    u = (rng.random(d.shape) for _ in range(chain.steps + 1))
     return np.stack([energy(h, d, c, W_rec, signals) for h in path(d, c, W_rec, u, signals)])
 
 

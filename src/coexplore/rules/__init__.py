@@ -4,11 +4,12 @@ from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple
 
 from coexplore.rules.backprop import Backprop
-from coexplore.rules.base import Feedback, Rule
 from coexplore.rules.boltzmann import Boltzmann
+from coexplore.rules.layer import Layer, Message, Outcome, Sizes
 from coexplore.rules.map_prop import MapProp
 from coexplore.rules.recurrent import Recurrent
 from coexplore.rules.reinforce import Reinforce
+from coexplore.rules.rule import Local, Rule
 from coexplore.rules.straight_through import StraightThrough
 from coexplore.rules.weight_max import HNCA, UnbiasedWeightMax, WeightMax
 from coexplore.settings import (
@@ -28,11 +29,15 @@ __all__ = [
     "HNCA",
     "Backprop",
     "Boltzmann",
-    "Feedback",
+    "Layer",
+    "Local",
     "MapProp",
+    "Message",
+    "Outcome",
     "Recurrent",
     "Reinforce",
     "Rule",
+    "Sizes",
     "StraightThrough",
     "UnbiasedWeightMax",
     "WeightMax",
@@ -79,7 +84,7 @@ def usual(name: str) -> Rule:
     """
     if alias := ALIASES.get(name):
         return alias.rule(**alias.settings)
-    return find(name).usual()
+    return find(name)()
 
 
 def alias_of(rule: Rule) -> str | None:
@@ -149,7 +154,7 @@ def unfit(rule: object) -> str | None:
         if not isinstance(getattr(rule, attribute, None), str):
             return f"{rule.__name__} has no {attribute}"
     try:
-        rule.usual()
+        rule()
     except (Exception, SystemExit) as error:
         return reason(error)
     return None

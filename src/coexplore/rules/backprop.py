@@ -17,21 +17,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from coexplore.rules.base import Above, Feedback, Rule
-from coexplore.rules.laws import Activity, Law
+from coexplore.laws import Activity, FeedForward
+from coexplore.rules.layer import Layer, Message
+from coexplore.rules.rule import Rule
 from coexplore.settings import choice
-from coexplore.units import Affine, drive, glorot, outer
+from coexplore.units import Affine, drive, outer
 
 ACTIVATIONS = {"relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "tanh": jnp.tanh, "softplus": jax.nn.softplus}
 
 
-class Function(Law):
+class Function(FeedForward):
     """H = f(d): no draw, so whatever moves below moves it too."""
 
     activation: str = eqx.field(static=True)
-
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
 
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         h = ACTIVATIONS[self.activation](drive(params, x))
@@ -45,22 +43,22 @@ class Function(Law):
         return ACTIVATIONS[self.activation](drive(params, x))
 
 
-class Backprop(Rule):
+class Backprop(Rule[Affine, Activity]):
     name: ClassVar[str] = "backprop"
     title: ClassVar[str] = "plain backprop, deterministic units"
 
     activation: str = choice("relu", "f, what a unit makes of its drive", options=tuple(ACTIVATIONS))
-    centring: str = choice("both", "signal R − V, or R itself", options=("activity", "both"))
 
     @property
     def law(self) -> Function:
         return Function(self.activation)
 
-    def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        g = feedback.above.slope(activity.h)
-        _, times_slope = jax.vjp(ACTIVATIONS[self.activation], drive(params, x))
-        return outer(x, *times_slope(feedback.weight * g))
+    def credit(self, layer: Layer[Affine, Activity], signal: Float[Array, "B 1"], above: Message) -> Affine:
+        g = above.slope(layer.h)
+        _, times_slope = jax.vjp(ACTIVATIONS[self.activation], drive(layer.params, layer.x))
+        return outer(layer.x, *times_slope(above.weight(signal) * g))
 
-    def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
-        f, above = ACTIVATIONS[self.activation], feedback.above
-        return Feedback(feedback.delta, Above(params, lambda d: above(f(d))), feedback.graded)
+    def message(self, layer: Layer[Affine, Activity], above: Message) -> Message:
+        """The layer below sees through this one."""
+        f = ACTIVATIONS[self.activation]
+        return Message(layer.params, lambda d: above(f(d)), above.graded)

@@ -29,20 +29,18 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key
 
-from coexplore.rules.base import Feedback, Rule, odds
-from coexplore.rules.laws import Activity, Law, noisy
-from coexplore.settings import Scalar, choice, count, number
-from coexplore.units import Affine, drive, glorot, outer
+from coexplore.laws import Activity, FeedForward, noisy
+from coexplore.rules.layer import Layer, Message, likelihood
+from coexplore.rules.rule import Rule
+from coexplore.settings import Scalar, count, number
+from coexplore.units import Affine, drive, outer
 
 
-class Relaxing(Law):
+class Relaxing(FeedForward):
     """H ~ Normal(softplus(d), v), and moves once the action is known."""
 
     variance: Scalar
     steps: int = eqx.field(static=True)
-
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
 
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         return noisy(jax.nn.softplus(drive(params, x)), self.variance, key)
@@ -61,26 +59,25 @@ class Relaxing(Law):
         return 0.5 * self.variance
 
 
-class MapProp(Rule):
+class MapProp(Rule[Affine, Activity]):
     name: ClassVar[str] = "map-prop"
     title: ClassVar[str] = "MAP propagation"
 
     variance: Scalar = number(1.0, "v, variance of a unit", low=0.0, open_low=True)
     relax_steps: int = count(20, "how often the values move after the action", low=0)
-    centring: str = choice("both", "signal R − V, or R itself", options=("activity", "both"))
 
     @property
     def law(self) -> Relaxing:
         return Relaxing(self.variance, self.relax_steps)
 
-    def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        d = drive(params, x)
-        e = (activity.h - jax.nn.softplus(d)) * jax.nn.sigmoid(d) / self.variance
-        return outer(x, (feedback.weight if self.relax_steps else feedback.delta) * e)
+    def credit(self, layer: Layer[Affine, Activity], signal: Float[Array, "B 1"], above: Message) -> Affine:
+        d = drive(layer.params, layer.x)
+        e = (layer.h - jax.nn.softplus(d)) * jax.nn.sigmoid(d) / self.variance
+        return outer(layer.x, (above.weight(signal) if self.relax_steps else signal) * e)
 
-    def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
-        """Values that moved towards the right answer are themselves right answers to the layer underneath."""
-        return Feedback(feedback.delta, odds(self.law, params, activity), feedback.graded and self.relax_steps > 0)
+    def message(self, layer: Layer[Affine, Activity], above: Message) -> Message:
+        """Values that moved towards the right answer are themselves right answers to the layer below."""
+        return likelihood(layer, above.graded and self.relax_steps > 0)
 
 
 def relax_together(rules: Sequence[Rule]) -> bool:

@@ -16,28 +16,27 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from coexplore import units
-from coexplore.rules.base import Above, Feedback, Rule
-from coexplore.rules.laws import Activity
+from coexplore.laws import Activity
+from coexplore.rules.layer import Layer, Message
+from coexplore.rules.rule import Rule
 from coexplore.settings import choice
 from coexplore.units import Affine, drive, outer
 
 
-class StraightThrough(Rule):
+class StraightThrough(Rule[Affine, Activity]):
     name: ClassVar[str] = "ste"
     title: ClassVar[str] = "straight-through backprop"
-    surrogate: ClassVar[bool] = True
 
     slope: str = choice("sigmoid", "the derivative taken through a drawn bit", options=("sigmoid", "identity"))
-    centring: str = choice("both", "signal R − V, or R itself", options=("activity", "both"))
 
-    def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        g = feedback.above.slope(activity.h)
-        p = units.probability(drive(params, x))
+    def credit(self, layer: Layer[Affine, Activity], signal: Float[Array, "B 1"], above: Message) -> Affine:
+        g = above.slope(layer.h)
+        p = units.probability(drive(layer.params, layer.x))
         through = p * (1 - p) if self.slope == "sigmoid" else 1.0
-        return outer(x, feedback.weight * g * through)
+        return outer(layer.x, above.weight(signal) * g * through)
 
-    def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
-        """The layer underneath sees g·p (g·drive for `identity`), whose slope in x is the message."""
-        g = jax.lax.stop_gradient(feedback.above.slope(activity.h))
+    def message(self, layer: Layer[Affine, Activity], above: Message) -> Message:
+        """g·p (g·drive for `identity`), whose slope in x is the message of the equation."""
+        g = jax.lax.stop_gradient(above.slope(layer.h))
         through = units.probability if self.slope == "sigmoid" else jnp.asarray
-        return Feedback(feedback.delta, Above(params, lambda d: (g * through(d)).sum(axis=1)), feedback.graded)
+        return Message(layer.params, lambda d: (g * through(d)).sum(axis=1), above.graded)

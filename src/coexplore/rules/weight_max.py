@@ -21,65 +21,61 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from coexplore import units
-from coexplore.rules.base import Above, Feedback, Rule
-from coexplore.rules.laws import Activity
-from coexplore.settings import choice, switch
+from coexplore.laws import Activity
+from coexplore.rules.layer import Layer, Message
+from coexplore.rules.learning_signal import Signal
+from coexplore.rules.rule import Rule
+from coexplore.settings import switch
 from coexplore.units import Affine, drive, outer
 
-SIGNALS = ("activity", "both")
 
-
-class WeightMax(Rule):
+class WeightMax(Rule[Affine, Activity]):
     name: ClassVar[str] = "weight-max"
     title: ClassVar[str] = "Weight Maximization"
-    surrogate: ClassVar[bool] = True
 
-    centring: str = choice("both", "signal R − V, or R itself", options=SIGNALS)
+    def credit(self, layer: Layer[Affine, Activity], signal: Float[Array, "B 1"], above: Message) -> Affine:
+        R = above.weight(signal) * reward(layer.h, above)
+        p = units.probability(drive(layer.params, layer.x))
+        return outer(layer.x, R * (layer.h - p))
 
-    def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        R = feedback.weight * self.share(activity, feedback)
-        p = units.probability(drive(params, x))
-        return outer(x, R * (activity.h - p))
-
-    def share(self, activity: Activity, feedback: Feedback) -> Float[Array, "B N"]:
-        """R_i for δ = 1; the slope of Σ_j R_j log p_j(a_j | H) in H_i is Σ_j w_ij (a_j − p_j) R_j."""
-        return 2 * activity.h * feedback.above.slope(activity.h)
-
-    def below(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Feedback:
-        """The layer underneath sees Σ_j R_j log p_j, each unit weighed by its own reward."""
-        R = jax.lax.stop_gradient(self.share(activity, feedback))
-        above = Above(params, lambda d: (R * units.log_probability(activity.h, d)).sum(axis=1))
-        return Feedback(feedback.delta, above, feedback.graded)
+    def message(self, layer: Layer[Affine, Activity], above: Message) -> Message:
+        """Σ_j R_j log p_j, each unit weighed by its own reward."""
+        h, R = layer.h, jax.lax.stop_gradient(reward(layer.h, above))
+        return Message(layer.params, lambda d: (R * units.log_probability(h, d)).sum(axis=1), above.graded)
 
 
-class UnbiasedWeightMax(Rule):
+def reward(h: Float[Array, "B N"], above: Message) -> Float[Array, "B N"]:
+    """R_i for δ = 1; the slope of Σ_j R_j log p_j(a_j | H) in H_i is Σ_j w_ij (a_j − p_j) R_j."""
+    return 2 * h * above.slope(h)
+
+
+class UnbiasedWeightMax(Rule[Affine, Activity]):
     name: ClassVar[str] = "unbiased-weight-max"
     title: ClassVar[str] = "unbiased Weight Maximization"
 
     expected: bool = switch(False, "average over the unit's own draw: the same mean, less variance")
-    centring: str = choice("both", "signal R − V, or R itself", options=SIGNALS)
 
-    def credit(self, params: Affine, x: Float[Array, "B D"], activity: Activity, feedback: Feedback) -> Affine:
-        h, p = activity.h, units.probability(drive(params, x))
-        gain = log_gain(feedback.above, h)
-        if feedback.graded:  # what is gained is reward: nothing was drawn above
+    def credit(self, layer: Layer[Affine, Activity], signal: Float[Array, "B 1"], above: Message) -> Affine:
+        x, h, p = layer.x, layer.h, units.probability(drive(layer.params, layer.x))
+        gain = log_gain(above, h)
+        if above.graded:  # what is gained is reward: nothing was drawn above
             return outer(x, gain * (p * (1 - p) if self.expected else h * (h - p)))
         if self.expected:
-            return outer(x, feedback.delta * p * (1 - p) * mean_advantage(gain, p))
-        R = feedback.delta * h * -jnp.expm1(-gain)
+            return outer(x, signal * p * (1 - p) * mean_advantage(gain, p))
+        R = signal * h * -jnp.expm1(-gain)
         return outer(x, R * (h - p))
 
 
-def HNCA(centring: str = "both") -> UnbiasedWeightMax:
-    """Hindsight Network Credit Assignment (Young, 2020): `UnbiasedWeightMax(expected=True)`.
+def HNCA(learning_signal: Signal = UnbiasedWeightMax.learning_signal) -> UnbiasedWeightMax:
+    """Hindsight Network Credit Assignment (Young, 2020): `UnbiasedWeightMax(expected=True)`, of a
+    `learning_signal`.
 
-    It prints, and is kept in files, as `UnbiasedWeightMax`. `centring` is that of `UnbiasedWeightMax`: "both" for the
-    signal R − V, "activity" for R.
+    It prints, and is kept in files, as `UnbiasedWeightMax`.
     """
-    return UnbiasedWeightMax(expected=True, centring=centring)
+    return UnbiasedWeightMax(expected=True, learning_signal=learning_signal)
 
 
-def log_gain(above: Above, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
+def log_gain(above: Message, h: Float[Array, "B N"]) -> Float[Array, "B N"]:
     """log P₁ − log P₀ for every unit: what was drawn above, had this one unit fired or not."""
     return (2 * h - 1) * (above(h)[:, None] - above.flipped(h))
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from coexplore.code_hash import code_hash
 from coexplore.programs import retrace
 from coexplore.rules import Rule
-from coexplore.settings import Json, is_ours, refusal
+from coexplore.settings import Json, is_ours, kinds_of_parts, refusal
 from coexplore.tasks.base import VERSION, AnyTask
 
 UNKNOWN = "unknown"  # of a part that was read from a file which does not tell its edition
@@ -28,11 +28,17 @@ def may_have_edition(kind: type[Rule] | type[AnyTask]) -> bool:
 def edition_here(part: Rule | AnyTask) -> str:
     """The edition of the code that this process has; empty where all of it is ours or installed."""
     kind = type(part)
-    own: tuple[object, ...] = () if is_ours(kind) else (kind,)
+    own: tuple[object, ...] = () if is_ours(kind) else (kind, *_own_parts(kind))
     if own and "version" in vars(kind):
         return str(VERSION.check(f"{kind.__name__}.version", kind.version))  # type: ignore[union-attr]
     code = (*own, *(part.code if isinstance(part, AnyTask) else ()))
     return _worked_out(kind, code) if code else ""
+
+
+def _own_parts(kind: type[Rule] | type[AnyTask]) -> list[type]:
+    """The user's classes of parts that objects of the class may hold: all of them, so that the edition does not depend
+    on which one is held."""
+    return [each for each in kinds_of_parts(kind) if not is_ours(each)]
 
 
 def _worked_out(kind: type, code: tuple[object, ...]) -> str:

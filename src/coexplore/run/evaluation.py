@@ -15,9 +15,9 @@ from jaxtyping import Array, Float, Int, Key
 from numpy.typing import NDArray
 
 from coexplore import network
+from coexplore.laws import with_first
 from coexplore.network import Actor, Params
 from coexplore.programs import in_our_config, jit, make_room
-from coexplore.rules.laws import with_first
 from coexplore.run.kinds import TaskName
 from coexplore.run.policy import OPTIONS, Floats, Ints, Policy, expected, in_parts, output
 from coexplore.run.run import Run

@@ -10,17 +10,31 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from coexplore.critic import ACTIVATIONS, WITHOUT_UNITS, Critic
+from coexplore import rules, variants
+from coexplore.critic import ACTIVATIONS, VARIANCE, WITHOUT_UNITS, Critic
 from coexplore.rules import Rule
 from coexplore.run.editions import edition_here, having_edition
 from coexplore.run.kinds import Layers, TaskName
-from coexplore.run.parts import Part
+from coexplore.run.parts import Part, build_named, named
 from coexplore.run.run import BY_TASK, FLAGS, Run
-from coexplore.settings import Choice, EachLayer, Spec, refusal, specs
+from coexplore.run.upgrade import advice
+from coexplore.settings import (
+    Choice,
+    EachLayer,
+    FieldError,
+    Spec,
+    flat_specs,
+    flat_values,
+    refusal,
+    shown,
+    specs,
+    with_setting,
+)
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.multiplexer import Multiplexer
 
-FIRST = ("rule", "task", "critic", "units", "hidden", "layers")  # these decide which other settings there are
+# These decide which other settings there are.
+FIRST = ("rule", "task", "critic", "critic_rule", "units", "hidden", "layers")
 FIELDS = {flag: name for name, flag in FLAGS.items()}
 CRITICS = Choice(
     "the critic's hidden units; linear and mean have none, and learn without backprop; none: no critic",
@@ -34,12 +48,15 @@ MOST_RUNS, MOST_SETTINGS = 10_000_000, 100_000  # of a grid, which makes all of 
 Names = dict[str, Spec | TaskName | Layers]
 
 
-def settings(rules: Iterable[type[Rule]], tasks: Iterable[type[AnyTask]] = (Multiplexer,)) -> Names:
-    """Every setting that a run of these rules and tasks may have, by its name."""
+def settings(kinds: Iterable[type[Rule]], tasks: Iterable[type[AnyTask]] = (Multiplexer,)) -> Names:
+    """Every setting that a run of these kinds of rules and tasks may have, by its name."""
     of_rules: dict[str, EachLayer] = {}
-    for rule in rules:
-        of_rules |= {name: of_rules.get(name, EachLayer(spec)).beside(spec) for name, spec in specs(rule).items()}
+    kinds = list(kinds)
+    for rule in kinds:
+        of_rules |= {name: of_rules.get(name, EachLayer(spec)).beside(spec) for name, spec in flat_specs(rule).items()}
     names: Names = {"task": TaskName(), "layers": Layers(), **of_rules}
+    if any(rule.variant for rule in kinds):
+        names["variant"] = Choice("which variant of the rule", tuple(variants.HOMES))
     for task in tasks:
         names |= {name: spec for name, spec in specs(task).items() if name not in task.in_name}
     own = {FLAGS.get(name, name): spec for name, spec in specs(Run).items()}
@@ -54,8 +71,8 @@ def settings_of(run: Run) -> Names:
 def flat(run: Run) -> dict[str, str]:
     """The run's settings by name, values as the command line writes them."""
     names, values = settings_of(run), settings_in(run)
-    rules = "+".join(dict.fromkeys(rule.name for rule in run.rules))
-    shown = {"rule": rules} | {name: names[name].show(value) for name, value in values.items()}
+    names_of_rules = "+".join(dict.fromkeys(rule.name for rule in run.rules))
+    shown = {"rule": names_of_rules} | {name: names[name].show(value) for name, value in values.items()}
     return shown | _editions(run)
 
 
@@ -71,8 +88,11 @@ def settings_in(run: Run) -> dict[str, object]:
     values: dict[str, object] = {"task": run.task}
     if len({rule.name for rule in run.rules}) > 1:
         values["layers"] = run.rules
-    for name in dict.fromkeys(name for rule in run.rules for name in specs(rule)):
-        values[name] = _joined([getattr(rule, name) for rule in run.rules if name in specs(rule)])
+    if variant := next((rule.variant for rule in run.rules if rule.variant), ""):
+        values["variant"] = variant
+    each = [flat_values(rule) for rule in run.rules]
+    for name in dict.fromkeys(name for own in each for name in own):
+        values[name] = _joined([own[name] for own in each if name in own])
     values |= {name: getattr(run.task, name) for name in specs(run.task) if name not in run.task.in_name}
     values["critic"] = run.critic.activation if run.critic else "none"
     if run.critic and run.critic.widths:
@@ -98,9 +118,13 @@ def change(run: Run, name: str, value: object) -> Run:
     elif name in OF_CRITIC:
         if run.critic is None:
             raise refusal(name, value, f"no {OF_CRITIC[name]} where there is no critic")
-        changes = {"critic": dataclasses.replace(run.critic, **{OF_CRITIC[name]: value})}  # type: ignore[arg-type]
+        own = {OF_CRITIC[name]: value, **({"variance": VARIANCE} if value == "backprop" else {})}
+        changes = {"critic": dataclasses.replace(run.critic, **own)}  # type: ignore[arg-type]
     elif name == "layers":
         changes = {"rule": Layers().check(name, value)}
+    elif name == "variant":
+        described = [{**named(rule), "variant": value} for rule in run.rules]
+        changes = {"rule": tuple(build_named(each, rules.find) for each in described)}
     elif name == "task":
         by_task = {each: None for each in BY_TASK if getattr(run, each) == getattr(run.task, each)}
         changes = {"task": TaskName().check(name, value), **by_task}
@@ -120,13 +144,16 @@ def _changed_critic(critic: Critic | None, value: str) -> Critic | None:
 
 def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:
     """The layers' rules with one setting changed: to one value, or to one for each layer that has it."""
-    having = [i for i, rule in enumerate(run.rules) if name in specs(rule)]
+    having = [i for i, rule in enumerate(run.rules) if name in flat_specs(type(rule))]
     if not having:
+        if now := advice(run.rules[0].name, name, value):
+            raise FieldError(f"{name}: {shown(value)} is written otherwise now; give {now}")
         raise refusal("setting", name, f"one of {', '.join(flat(run))}", flat(run))
+    having = [i for i in having if name in flat_values(run.rules[i])] or having
     values = value if isinstance(value, tuple) else (value,) * len(having)
     if len(values) != len(having):
-        shown = settings_of(run)[name].show(value)
-        raise refusal(name, shown, f"one value, or {len(having)}: one per layer that has it")
+        given = settings_of(run)[name].show(value)
+        raise refusal(name, given, f"one value, or {len(having)}: one per layer that has it")
     changed = list(run.rules)
     for i, each in zip(having, values, strict=True):
         changed[i] = _with_setting(changed[i], name, each)
@@ -135,7 +162,7 @@ def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:
 
 def _with_setting(part: Part, name: str, value: object) -> Part:
     """The part with one setting changed; its edition stays, which would be worked out again for every run of a grid."""
-    return having_edition(dataclasses.replace(part, **{name: value}), part.edition)  # type: ignore[arg-type]
+    return having_edition(with_setting(part, name, value), part.edition)
 
 
 def grid(run: Run, **axes: object) -> list[Run]:
@@ -144,8 +171,8 @@ def grid(run: Run, **axes: object) -> list[Run]:
     """
     if not isinstance(run, Run):
         raise refusal("run", run, "a Run, such as Run()")
-    # What decides which settings there are goes first: a rule must be in place before its coupling.
-    names = sorted(axes, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    # What decides which settings there are goes first: a rule before its coupling, a baseline before its strength.
+    names = sorted(axes, key=lambda name: _rank(name, axes))
     lengths = {name: len(_values(axes[name])) for name in names}
     settings = math.prod(length for name, length in lengths.items() if name != "seed")
     if settings > MOST_SETTINGS or settings * lengths.get("seed", 1) > MOST_RUNS:
@@ -158,13 +185,18 @@ def grid(run: Run, **axes: object) -> list[Run]:
     return runs
 
 
+def _rank(name: str, names: Collection[str]) -> tuple[int, bool]:
+    of_a_part = any(name.startswith(f"{other}_") for other in names if other not in FIRST)
+    return FIRST.index(name) if name in FIRST else len(FIRST), of_a_part
+
+
 def _renewed(run: Run) -> Run:
     """The run with the editions of the code that is here, from which `change` takes them over."""
     parts: list[Rule | AnyTask] = [*run.rules, run.task]
     if all(part.edition == edition_here(part) for part in parts):
         return run
-    rules = tuple(having_edition(rule, "") for rule in run.rules)
-    return dataclasses.replace(run, rule=rules, task=having_edition(run.task, ""))
+    layers = tuple(having_edition(rule, "") for rule in run.rules)
+    return dataclasses.replace(run, rule=layers, task=having_edition(run.task, ""))
 
 
 def _values(axis: object) -> Collection[object]:

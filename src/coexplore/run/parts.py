@@ -4,18 +4,22 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from coexplore import variants
 from coexplore.rules import Rule
 from coexplore.run.editions import edition_of, may_have_edition, with_told_edition
+from coexplore.run.upgrade import advice, upgraded
 from coexplore.settings import (
     FieldError,
     Json,
     Unknown,
     build,
     describe,
+    differing,
     is_ours,
-    plain_defaults,
+    parts_in,
     reason,
     refusal,
+    shown,
     specs,
 )
 from coexplore.tasks.base import AnyTask, Task
@@ -41,14 +45,18 @@ def check_named(kind: str, part: Rule | AnyTask) -> None:
 
 
 def check_fields(part: Rule | AnyTask) -> None:
-    """Check that the settings of a user's class are all that distinguishes its objects.
+    """Check that the settings of a user's class, and of the parts it holds, are all that distinguishes its objects.
 
     Raises:
         FieldError: if a field has no spec, or if a custom `__init__` does not take the settings by their names.
     """
+    for record in (part, *parts_in(part)):
+        if not is_ours(type(record)):
+            _check_own_fields(record)
+
+
+def _check_own_fields(part: "DataclassInstance") -> None:
     kind = type(part)
-    if is_ours(kind):
-        return
     ours = {field.name for base in kind.__mro__ if is_ours(base) and dataclasses.is_dataclass(base)
             for field in dataclasses.fields(base)}  # fmt: skip
     for name in (*(field.name for field in dataclasses.fields(kind)), *vars(part)):
@@ -77,28 +85,49 @@ def asked(kind: str, part: Rule | AnyTask, name: str) -> Json:
 
 
 def describe_named(part: Rule | AnyTask) -> dict[str, Json]:
-    return {"name": part.name, **edition_of(part), **describe(part)}
+    """The part as plain data: its name, what tells it from others of that name, every setting."""
+    return {**_identity(part), **describe(part)}
+
+
+def named(part: Rule | AnyTask) -> dict[str, Json]:
+    """Its name, what tells it from others of that name, and the settings that are not at their defaults."""
+    return {**_identity(part), **differing(part)}
+
+
+def _identity(part: Rule | AnyTask) -> dict[str, Json]:
+    variant = {"variant": part.variant} if isinstance(part, Rule) and part.variant else {}
+    return {"name": part.name, **variant, **edition_of(part)}
 
 
 def build_named(data: Json, find: Callable[[str], type[Part]], from_file: bool = False) -> Part:
-    """The inverse of `describe_named`; a description in a file keeps its edition, even if that is unknown."""
+    """The inverse of `describe_named` and of `named`.
+
+    A description in a file keeps its edition, even if that is unknown, and may have the names of an earlier release.
+    """
     data = dict(data)
-    kind = find(data.pop("name"))
+    kind: type[Json] = find(data["name"])
+    if is_ours(kind) and issubclass(kind, Rule):
+        data = upgraded(data) if from_file else data
+        check_names(kind.name, data)
+        if variant := data.pop("variant", None):
+            kind = variants.find(kind.name, variant)
+    del data["name"]
     told = data.pop("edition", None) if may_have_edition(kind) else None
     try:
         part = build(kind, data)
         return with_told_edition(part, told, from_file) if may_have_edition(kind) else part
     except (FieldError, TypeError) as error:
-        if kind.__module__.startswith("coexplore."):
+        if is_ours(kind):
             raise
         raise Unknown(f"{kind.name!r} is another here than where it was written: {error}") from None
 
 
-def named(part: Rule | AnyTask) -> dict[str, Json]:
-    """Its name, and what differs from its defaults."""
-    return {"name": part.name, **edition_of(part), **differing(part, plain_defaults(type(part)))}
+def check_names(rule: str, data: Mapping[str, Json]) -> None:
+    """Check that a person's description of a rule of ours has no setting in the words of an earlier release.
 
-
-def differing(record: DataclassInstance, usual: Mapping[str, Json]) -> dict[str, Json]:
-    """The fields that are not as usual."""
-    return {name: value for name, value in describe(record).items() if value != usual[name]}
+    Raises:
+        FieldError: if it has one; the line says how it is written now.
+    """
+    for name, value in data.items():
+        if now := advice(rule, name, value):
+            raise FieldError(f"{name}: {shown(value)} is written otherwise now; give {now}")

@@ -15,9 +15,9 @@ from jaxtyping import Array, Float, Int, Key
 from numpy.typing import ArrayLike, NDArray
 
 from coexplore import network
+from coexplore.laws import Output
 from coexplore.network import Actor, Params
 from coexplore.programs import in_our_config, jit
-from coexplore.rules.laws import Output
 from coexplore.run.contents import Tensor
 from coexplore.run.needs import check_fits
 from coexplore.run.run import Run

@@ -36,13 +36,14 @@ def _command(run: Run, source: str, rule: type[Rule], task: type[AnyTask]) -> st
         LookupError: where no flags can say it. It is not cached: they may once what the run names is imported.
     """
     presets = (None, *PRESETS.get(rule.name, {}))
-    changes = {preset: _changes(base(rule.usual(), preset), run, source) for preset in presets}
+    changes = {preset: _changes(base(rule(), preset), run, source) for preset in presets}
     possible = {preset: changed for preset, changed in changes.items() if changed is not None}
     if not possible:
         raise LookupError(run.digest)
     preset, changed = min(possible.items(), key=lambda item: len(item[1]) + (item[0] is not None))
     words = [f"--{dashed(name)} {text}" for name, text in changed.items()]
     words = [f"--preset {preset}", *words] if preset else words
+    words = [f"--variant {rule.variant}", *words] if rule.variant else words
     return " ".join(["coexplore train", *([] if "layers" in changed else [_rule_argument(rule)]), *words])
 
 

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 
 from coexplore import network, rules
 from coexplore.critic import Critic
+from coexplore.laws import Law
 from coexplore.network import Network, Params
 from coexplore.programs import in_our_config
 from coexplore.rules import Boltzmann, Rule
+from coexplore.rules.given_answer import misled, without_signal
 from coexplore.run.editions import with_edition
-from coexplore.run.parts import asked, build_named, check_named, describe_named, differing, named
+from coexplore.run.parts import asked, build_named, check_named, describe_named, named
+from coexplore.run.upgrade import content_in_file
 from coexplore.settings import (
     Choice,
     Count,
@@ -24,9 +27,10 @@ from coexplore.settings import (
     build,
     checked,
     describe,
+    differing,
+    is_ours,
     multiplied,
     plain,
-    plain_defaults,
     refusal,
     specs,
     unplain,
@@ -36,6 +40,7 @@ from coexplore.tasks.base import AnyTask, Task
 from coexplore.tasks.control import Control
 from coexplore.tasks.multiplexer import Multiplexer
 from coexplore.units import INITIAL, SIGNALS
+from coexplore.variants import LAYER_REWARD
 
 BY_TASK = ("episodes", "batch")  # whose defaults are the task's
 SEED = Count("seed of every random number", low=0, high=2**32 - 1)
@@ -124,15 +129,25 @@ class Run:
         if self.length % self.batch:
             name = "env_steps" if self.unit == "steps" else "episodes"
             raise refusal(name, self.length, f"a multiple of the batch, {self.batch}")
-        if not isinstance(self.task, Task) and not all(rule.centres_reward for rule in self.rules):
-            raise refusal("centring", self.rules[0].centring, "reward or both: what is learned from is the TD error")
-        if asked("task", self.task, "graded") and (mix := _led_astray(self.rules)):
-            raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
-        if self.signals == "signed" and not any(asked("rule", rule, "law").binary for rule in self.rules):
+        if not isinstance(self.task, Task) and not all(rule.learning_signal.centred for rule in self.rules):
+            raise refusal("learning_signal", "reward", "advantage: in environments rules learn from the TD error")
+        if asked("task", self.task, "graded") and self._laws:
+            self._check_given_answer()
+        if len(self.hidden) == 1 and self.rules[0].variant == LAYER_REWARD:
+            raise refusal("variant", LAYER_REWARD, "it to several hidden layers: the last one's reward is δ")
+        if self.signals == "signed" and not any(law.binary for law in self._laws):
             raise refusal("signals", "signed", f"binary: {self.rules[0].name} has no binary units")
         if isinstance(self.task, Task) and self.critic and self.critic.laws:
             raise refusal("critic_rule", self.critic.rule, "backprop where episodes have one step")
         self._check_rates()
+
+    def _check_given_answer(self) -> None:
+        if mix := misled(self.rules):
+            raise refusal("rewards", "loss", f"drawn to {mix}: the values would move towards a draw, not the answer")
+        for rule in without_signal(self.rules):
+            if not rule.learning_signal.centred:
+                wanted = f"no signal to {rule.name} with rewards loss: it follows the reward itself"
+                raise refusal("learning_signal", rule.learning_signal.name, wanted)
 
     def _check_rates(self) -> None:
         if self.rate_scaling != "none" and isinstance(self.learning_rate, tuple):
@@ -142,11 +157,27 @@ class Run:
             of = "each hidden layer, the output" + (" and the critic, or each of its layers" if critic else "")
             counts = " or ".join(map(str, dict.fromkeys((layers + min(critic, 1), layers + critic))))
             raise refusal("learning_rate", self.learning_rate, f"one rate, or {counts}: {of}")
+        if isinstance(self.learning_rate, tuple):
+            self._check_rates_differ(self.learning_rate, layers)
+
+    def _check_rates_differ(self, rates: tuple[Schedulable, ...], layers: int) -> None:
+        """Check that the same rates cannot be written with fewer numbers: one run has one name."""
+        shown = Rates("").show
+        if len(set(rates)) == 1:
+            raise refusal("learning_rate", shown(rates), f"{shown(rates[0])}: it is that of all parts")
+        of_critic = rates[layers:]
+        if len(of_critic) > 1 and len(set(of_critic)) == 1:
+            raise refusal("learning_rate", shown(rates), f"{shown(rates[: layers + 1])}: the last is the critic's")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rule of each hidden layer."""
         return self.rule if isinstance(self.rule, tuple) else (self.rule,) * len(self.hidden)
+
+    @property
+    def _laws(self) -> list[Law]:
+        """The law of each hidden layer. A rule of the user's that has none is told so where it is tried out, too."""
+        return [asked("rule", rule, "law") for rule in self.rules]
 
     @property
     def network(self) -> Network:
@@ -232,8 +263,20 @@ class Run:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON. Fields at their default are left out, so that a field added later changes no
         digest; for the same reason a default, once published, never changes."""
-        text = json.dumps(self._content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _hash(self._content)
+
+    def digest_in_file(self, described: Json = None) -> str:
+        """The digest that a file of an earlier release has in its name, if it describes the run by `described`, or by
+        default as that release would have; today's digest where nothing was renamed since."""
+        if described is None and not self.setting._was_renamed:
+            return self.digest
+        content = content_in_file(self._content, described)
+        return self.digest if content is None else _hash(content)
+
+    @functools.cached_property
+    def _was_renamed(self) -> bool:
+        """Whether an earlier release would have described the run in other words."""
+        return content_in_file(self._content) is not None
 
     @functools.cached_property
     def _content(self) -> dict[str, Json]:
@@ -246,20 +289,25 @@ class Run:
         return hash(self.digest)
 
 
+def _hash(content: dict[str, Json]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 FIELDS = tuple(field.name for field in dataclasses.fields(Run))
 DEFAULTS = {name: plain(inspect.signature(Run).parameters[name].default) for name in specs(Run)}
 
 
 def without_defaults(run: Run) -> dict[str, Json]:
     """What the digest is made of."""
-    data = differing(run, DEFAULTS)
+    data = {name: value for name, value in describe(run).items() if value != DEFAULTS[name]}
     for name in BY_TASK:
         if getattr(run, name) == getattr(run.task, name):
             del data[name]
     data["rule"] = [named(rule) for rule in run.rule] if isinstance(run.rule, tuple) else named(run.rule)
     if (task := named(run.task)) != {"name": Multiplexer.name}:
         data["task"] = task
-    if (critic := None if run.critic is None else differing(run.critic, plain_defaults(Critic))) != {}:
+    if (critic := None if run.critic is None else differing(run.critic)) != {}:
         data["critic"] = critic
     return data
 
@@ -279,7 +327,7 @@ def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule 
         if not isinstance(each, Rule):
             raise refusal("rule", each, "a rule such as Boltzmann()")
         check_named("rule", each)
-        if type(each) is not (ours := rules.RESERVED.get(each.name, type(each))):
+        if not is_ours(type(each)) and (ours := rules.RESERVED.get(each.name)):
             raise refusal("name", each.name, f"one to {type(each).__name__} that is not {ours.__name__}'s")
     if len(layers) != len(hidden):
         units, names = "-".join(map(str, hidden)), ",".join(each.name for each in layers)
@@ -288,13 +336,3 @@ def _checked_rule(rule: Rule | Sequence[Rule], hidden: tuple[int, ...]) -> Rule 
         return with_edition(checked(rule))
     layers = tuple(with_edition(checked(each)) for each in layers)
     return layers[0] if all(describe_named(each) == describe_named(layers[0]) for each in layers) else layers
-
-
-def _led_astray(rules: tuple[Rule, ...]) -> str | None:
-    """Values that relax, under a layer that passes the slope of a graded reward down and does not move itself."""
-    relaxing = None
-    for rule in rules:
-        if relaxing and rule.surrogate:
-            return f"{relaxing.name} under {rule.name}"
-        relaxing = rule if asked("rule", rule, "law").relax_steps else relaxing
-    return None

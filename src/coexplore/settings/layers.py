@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+from coexplore.settings.records import OneOf
 from coexplore.settings.refusals import FieldError, refusal
 from coexplore.settings.schedules import Schedulable
 from coexplore.settings.specs import MOST, Choice, Count, Number, Spec, Value
@@ -118,6 +119,9 @@ class EachLayer:
         """For layers whose rules call a setting the same: what either allows. Each rule still checks its own."""
         if isinstance(self.one, Choice) and isinstance(other, Choice):
             return EachLayer(Choice(other.help, tuple(dict.fromkeys((*self.one.options, *other.options)))))
+        if isinstance(self.one, OneOf) and isinstance(other, OneOf):
+            without = tuple(name for name in self.one.without if name in other.without)
+            return EachLayer(OneOf(other.help, tuple(dict.fromkeys((*self.one.options, *other.options))), without))
         return EachLayer(other)
 
     def check(self, name: str, value: object) -> Value:

@@ -7,16 +7,18 @@ import numbers
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, SupportsInt, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, SupportsInt, TypeAlias, runtime_checkable
 
 from coexplore.settings.refusals import refusal
 from coexplore.settings.schedules import Linear, Schedulable
 
 # What a field holds, once it is checked.
 if TYPE_CHECKING:
-    Value = bool | int | str | Schedulable | tuple["Value", ...] | None
+    from coexplore.settings.records import Part
+
+    Value: TypeAlias = "bool | int | str | Schedulable | Part | tuple[Value, ...] | None"
 else:  # beartype knows no type that is made of itself
-    Value = bool | int | str | Schedulable | tuple | None
+    Value = object
 
 MOST = 2**31 - 1  # of any count: engines have 32 bits for it
 LARGEST = 3.4e38  # number: engines have 32 bits for it

@@ -13,6 +13,7 @@ from coexplore import engines, rules
 from coexplore.run.contents import Held, score
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
+from coexplore.run.upgrade import upgraded_names
 from coexplore.settings import Json, refusal
 from coexplore.store.door import (
     CURVE,
@@ -36,6 +37,11 @@ T = TypeVar("T")
 def key(run: Run, engine: str) -> str:
     """What files about this run and engine are called."""
     return f"{run.digest}.{engine}-{engines.stream(run, engine)}"
+
+
+def former_key(run: Run, engine: str) -> str:
+    """What an earlier release called them."""
+    return f"{run.digest_in_file()}.{engine}-{engines.stream(run, engine)}"
 
 
 def about(run: Run, engine: str) -> dict[str, Json]:
@@ -83,7 +89,8 @@ def _named_result(path: Path, run: Run | None) -> Result:
     """What is in the file, if its name fits that."""
     stated, tensors, provenance = unseal(path, functools.partial(check_about, run=run))
     result = decoded(path, stated, tensors, provenance, run)
-    if path.name != f"{result.run.digest}.{stated['engine']}-{stated.get('stream')}{SUFFIX}":
+    digests = {result.run.digest, result.run.digest_in_file(stated["run"])}
+    if path.name not in {f"{each}.{stated['engine']}-{stated.get('stream')}{SUFFIX}" for each in digests}:
         raise StoreError(f"{path}: the name does not fit the run inside, {result.run.digest[:12]}…")
     return result
 
@@ -99,7 +106,7 @@ def received(run: Run, engine: str, data: bytes) -> Result:
 
 def check_about(stated: Json, kinds: Kinds, run: Run | None = None) -> None:
     """That arrays of these kinds can be those of the run."""
-    check_kinds(_run(stated, run), kinds)
+    check_kinds(_run(stated, run), upgraded_names(stated["run"], kinds))
 
 
 def decoded(
@@ -108,7 +115,7 @@ def decoded(
     """The result again, from arrays whose kinds have been checked, of that run if it is about it. Or else its rule and
     its task must be ours, installed as plug-ins, or already imported: a file never makes us import anything else."""
     with readable(source):
-        known = _run(stated, run)
+        known, tensors = _run(stated, run), upgraded_names(stated["run"], tensors)
         check_values(known, tensors)
         engine, arrays = checked_engine(stated["engine"]), held(known, tensors)
         return Result.stored(known, engine, arrays, checked_provenance(provenance), score(known, arrays))

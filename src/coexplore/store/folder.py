@@ -27,7 +27,7 @@ from coexplore.run.result import Result
 from coexplore.run.run import Run
 from coexplore.settings import Json, checked_path
 from coexplore.store.checkpoints import Checkpoint, opened_checkpoint, sealed_checkpoint
-from coexplore.store.encoding import Stored, about, checked_tensors, key, read_result, received
+from coexplore.store.encoding import Stored, about, checked_tensors, former_key, key, read_result, received
 from coexplore.store.index import INDEX, Index, Stamp, read_index, stamp_of, stamps_of, write_index
 from coexplore.store.locks import locked, no_locks
 from coexplore.store.plans import Planned, read_latest_plan, write_plan
@@ -64,7 +64,8 @@ class Store:
         name, path = key(result.run, result.engine), self.path(result.run, result.engine)
         write(path, data)
         with contextlib.suppress(OSError):  # what stays behind does no harm
-            (self.folder / CHECKPOINTS / path.name).unlink(missing_ok=True)
+            for each in {name, former_key(result.run, result.engine)}:
+                (self.folder / CHECKPOINTS / f"{each}{SUFFIX}").unlink(missing_ok=True)
             (self.folder / FAILED / f"{name}.json").unlink(missing_ok=True)
         contents = Stored(self.folder, path.name, result.run)
         return Result.stored(result.run, result.engine, contents, provenance, result.scores, result.curve)
@@ -81,7 +82,8 @@ class Store:
     def find_all(self, runs: Iterable[Run], engine: str = "auto") -> tuple[dict[Run, Result], list[str]]:
         """The same for many."""
         runs, names = list(runs), engines.NAMES if engine == "auto" else [engine]
-        files = [(run, f"{key(run, each)}{SUFFIX}") for run in runs for each in names]
+        keys = [(run, name(run, each)) for run in runs for each in names for name in (key, former_key)]
+        files = [(run, f"{name}{SUFFIX}") for run, name in dict.fromkeys(keys)]
         known: dict[Run, Result] = {}
         problems: list[str] = []
         learned: dict[str, Result] = {}
@@ -256,7 +258,8 @@ class Store:
         """Remove these results, checkpoints of finished runs, what was set aside, plans that nobody is following any
         more, and half-written files."""
         names = set(self.names())
-        doomed = [self.path(result.run, result.engine) for result in results]
+        keys = {name(result.run, result.engine) for result in results for name in (key, former_key)}
+        doomed = [self.folder / name for name in names & {f"{each}{SUFFIX}" for each in keys}]
         doomed += [path for path in self.folder.glob(f"{CHECKPOINTS}/*") if path.name in names]
         doomed += [*self.folder.glob(f"{DAMAGED}/*"), *self.folder.glob(f"{FAILED}/*")]
         doomed += [] if self.training() else self.folder.glob(f"{PLANS}/*.json")

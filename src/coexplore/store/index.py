@@ -90,7 +90,7 @@ class InIndex(Listed):
     def run(self) -> Run:
         setting = self.shared[0][self.row.setting]
         assert setting is not None
-        return setting.with_seed(self.row.seed, self.name[:DIGEST])
+        return setting.with_seed(self.row.seed, _digest_in(self.name, setting))
 
     def provenance(self) -> dict[str, Json]:
         own = {"seconds": self.row.seconds, "finished": self.row.finished, "sha256": self.row.sha256}
@@ -131,7 +131,13 @@ class Index:
             self.shared = settings, list(self.engines), list(map(json.loads, self.origins))
         runs, engines, _ = shared = self.shared
         return {
-            name: Result.listed(InIndex(folder, name, row, shared), engines[row.engine], run, row.seed, name[:DIGEST])
+            name: Result.listed(
+                InIndex(folder, name, row, shared),
+                engines[row.engine],
+                run,
+                row.seed,
+                _digest_in(name, run) or run.with_seed(row.seed).digest,
+            )
             for name, row in ((name, self.rows[name]) for name in stamps if name in self.rows)
             if row[:2] == stamps[name] and (run := runs[row.setting]) is not None
         }
@@ -158,6 +164,11 @@ class Index:
     def keep(self, names: Iterable[str]) -> None:
         """Forget all files but these."""
         self.rows = {name: self.rows[name] for name in names if name in self.rows}
+
+
+def _digest_in(name: str, setting: Run) -> str | None:
+    """The digest of a run, which is in the name of its file; None if an earlier release may have named it."""
+    return name[:DIGEST] if setting.digest == setting.digest_in_file() else None
 
 
 def _known(text: str) -> Run | None:

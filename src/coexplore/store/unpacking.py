@@ -16,6 +16,7 @@ from coexplore.run.contents import Held, Scores
 from coexplore.run.frozen import FIRING, frozen
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
+from coexplore.run.upgrade import upgraded_names
 from coexplore.settings import FieldError, Json, Unknown
 from coexplore.store.door import (
     ACCURACY,
@@ -60,7 +61,7 @@ def check_pack(about: Json, kinds: Kinds) -> None:
         raise FieldError(f"a pack of version {str(about['pack'])[:20]!r}; this coexplore reads {VERSION}")
     for stated, part in zip(about["settings"], _parts(kinds, len(about["settings"])), strict=True):
         with contextlib.suppress(Unknown):  # it will be left out
-            _check_kinds(_setting(stated), len(_seeds(stated)), part)
+            _check_kinds(_setting(stated), len(_seeds(stated)), upgraded_names(stated["run"], part))
 
 
 def unpack(path: Path, about: Json, tensors: Tensors) -> tuple[list[Result], list[LeftOut]]:
@@ -111,6 +112,7 @@ def _parts(tensors: Mapping[str, T], count: int) -> list[dict[str, T]]:
 
 def _results(path: Path, stated: Json, tensors: Tensors) -> Iterator[Result]:
     """Those of one setting."""
+    tensors = upgraded_names(stated["run"], tensors)
     whole = without_prefix(WHOLE, tensors)
     matrices = {name: x for name, x in tensors.items() if not name.startswith(WHOLE)}
     runs = list(map(_setting(stated).with_seed, _seeds(stated)))

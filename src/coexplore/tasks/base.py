@@ -12,8 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Key
 
-from coexplore.rules.laws import Bernoulli, Output, Softmax
-from coexplore.rules.several import together
+from coexplore.laws import Bernoulli, Output, Softmax, together
 from coexplore.settings import Checked, Text
 
 GROUP = "coexplore.tasks"  # of entry points

@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 
 from coexplore.code_hash import is_own
-from coexplore.rules.categorical import Categorical
-from coexplore.rules.laws import Gaussian, Output
+from coexplore.laws import Categorical, Gaussian, Output
 from coexplore.settings import FieldError, Scalar, Text, choice, count, field, number, refusal
 from coexplore.tasks.base import AnyTask
 from coexplore.tasks.env_args import Arguments, EnvArgs

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coexplore.rules.laws import Gaussian, Output, Softmax
-from coexplore.rules.several import together
+from coexplore.laws import Gaussian, Output, Softmax, together
 from coexplore.settings import Scalar, refusal
 
 KINDS = "one choice or several (Discrete, MultiDiscrete, MultiBinary) or floating numbers (Box)"

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from numpy.typing import NDArray
 
-from coexplore.rules.laws import Softmax
+from coexplore.laws import Softmax
 from coexplore.settings import Number, choice, count, field
 from coexplore.tasks.base import Task
 

@@ -6,18 +6,17 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from coexplore import Bandit, Dataset, Rule, Task, choice, number, outer
+from coexplore import Bandit, Dataset, Rule, Task, number, outer
 
 
 class Halved(Rule):
     """W ← W + α s (R − V) (H − ½) xᵀ"""
 
     name, title = "halved", "centred on one half"
-    centring: str = choice("reward", "the signal is R − V", options=("reward",))
     strength: float = number(1.0, "s, what a step is multiplied by", low=0.0, schedule=True)
 
-    def credit(self, params, x, activity, feedback):
-        return outer(x, self.strength * feedback.delta * (activity.h - 0.5))
+    def credit(self, layer, signal, above):
+        return outer(layer.x, self.strength * signal * (layer.h - 0.5))
 
 
 class Thermostat(Task):

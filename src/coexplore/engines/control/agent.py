@@ -13,17 +13,19 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import network
-from coexplore.critic import Critic, CriticParams
+from coexplore.critic import Critic, CriticParams, Mean
 from coexplore.engines.control.worlds import control
 from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rate, program
-from coexplore.network import Params
+from coexplore.network import Network, Params
 from coexplore.programs import jit
-from coexplore.rules import Rule
+from coexplore.rules import Outcome
+from coexplore.rules.layer import PartParams
 from coexplore.run.run import Run
 from coexplore.settings import schedule, worked_out
 from coexplore.tasks.control import Control
 
 LIMIT = 10.0  # of a scaled observation
+OUTCOME = 2**31 - 2  # where the key of what learns outside the optimiser branches off from a step's
 CRITICS = 2**31 - 1  # where the critic's random numbers branch off from a step's, far from those of the actor's layers
 
 
@@ -46,6 +48,7 @@ class Agent(eqx.Module):
     s: Float[Array, "B D"]  # what it acted on last
     t: Int[Array, ""]
     value: Float[Array, " B"] | None = None  # V(s) as it was when s was seen, of a critic that draws
+    drawn: Any = None  # the last activities in each environment, where something learns outside the optimiser
 
 
 class Seen(NamedTuple):
@@ -68,12 +71,23 @@ class Pace(eqx.Module):
 
 
 def fresh(run: Run) -> Agent:
-    weights, _ = ravel_pytree(run.init())
+    params = run.init()
+    weights, _ = ravel_pytree(params)
     D, B, n = run.task.size, run.batch, weights.size
     scale = Scale(jnp.zeros(()), jnp.zeros(D), jnp.zeros(D))
     zero = jnp.asarray(0, jnp.int32)
     value = jnp.zeros(B) if run.critic and run.critic.laws else None
-    return Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, jnp.zeros((B, D)), zero, value)
+    drawn = nothing_drawn(numbers(run).network, params, D, B)
+    return Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, jnp.zeros((B, D)), zero, value, drawn)
+
+
+def nothing_drawn(net: Network, params: Params, D: int, B: int) -> Any:
+    """Zeros in the place of what an agent drew last, if anything of its network learns outside the optimiser."""
+    if not network.updates_itself(net):
+        return None
+    act = functools.partial(network.act, net.actor, params)
+    shapes = jax.eval_shape(act, jnp.zeros((1, D)), jax.random.key(0))
+    return jax.tree.map(lambda x: jnp.zeros((B, *x.shape), x.dtype), shapes)
 
 
 def numbers(run: Run) -> Program:
@@ -86,13 +100,17 @@ def pace(run: Run) -> Pace:
     """Every part of the network has its own rate; actor and critic have their own traces."""
     params, task, lines = run.init(), control(run), [schedule(rate) for rate in run.learning_rates]
     start, stop = (each_rate(run.rules, params, [getattr(line, end) for line in lines]) for end in ("start", "stop"))
+    actor, critic = task.discount * task.actor_trace, task.discount * task.critic_trace
     fading = Params(
-        *(
-            jax.tree.map(lambda _, trace=trace: task.discount * trace, part)
-            for part, trace in ((params.layers, task.actor_trace), (params.critic, task.critic_trace))
-        )
+        jax.tree.map(lambda _: actor, params.layers),
+        jax.tree.map(lambda _: critic, params.critic),
+        tuple(
+            PartParams(  # what a baseline learns by itself it learns from the present alone
+                jax.tree.map(lambda _: 0.0, own.baseline), jax.tree.map(lambda _: actor, own.learning_signal)
+            )
+            for own in params.parts
+        ),
     )
-    fading = Params(tuple(map(_untraced, (*run.rules, None), fading.layers)), fading.critic)
 
     def spread(values: Params) -> Any:
         """Along the vector of parameters."""
@@ -100,13 +118,6 @@ def pace(run: Run) -> Pace:
         return jnp.asarray(np.concatenate([np.full(leaf.size, value, np.float32) for value, leaf in pairs]))
 
     return Pace(spread(start), spread(stop), spread(fading))
-
-
-def _untraced(rule: Rule | None, fading: Any) -> Any:
-    """What learns by itself learns from the present alone."""
-    if rule is None or not rule.own:
-        return fading
-    return jax.tree_util.tree_map_with_path(lambda path, x: 0.0 if path[-1].name in rule.own else x, fading)
 
 
 def shapes(run: Run) -> tuple[Any, tuple[tuple[int, ...], ...]]:
@@ -146,10 +157,28 @@ def step(
     delta, value = _td_error(now, before, agent, after, start, keys, seen)
     rates = pace.start + (pace.stop - pace.start) * seen.progress
     weights, m, v = _climb(rates, agent, _weighed(now, before, delta, agent.traces) / delta.size)
-    actions, eligible = jax.vmap(functools.partial(acted, now, named(weights)))(start, keys)
+    if agent.drawn is not None:
+        weights = _self_updated(now, before, named(weights), agent, delta, seen.r, keys)
+    actions, eligible, drawn = jax.vmap(functools.partial(acted, now, named(weights)))(start, keys)
     ended = jnp.maximum(seen.terminated, seen.truncated)
     traces = pace.fading * ((1 - ended)[:, None] * agent.traces) + eligible
-    return Agent(weights, m, v, traces, scale, start, agent.t + 1, value), actions
+    drawn = None if agent.drawn is None else drawn
+    return Agent(weights, m, v, traces, scale, start, agent.t + 1, value, drawn), actions
+
+
+def _self_updated(
+    now: Any, before: Params, climbed: Params, agent: Agent, delta: Any, r: Any, keys: Any
+) -> Float[Array, " n"]:
+    """The weights with what learns outside the optimiser: the mean of what each environment makes of it. In step 0
+    nothing has been drawn yet."""
+
+    def of_one(s: Any, activities: Any, r: Any, delta: Any, key: Any) -> Any:
+        outcome = Outcome(r[None], delta[None], jax.random.fold_in(key, OUTCOME), agent.t - 1)
+        return network.own_updates(now.network, before, s[None], activities, outcome)
+
+    updates = jax.tree.map(lambda x: x.mean(axis=0), jax.vmap(of_one)(agent.s, agent.drawn, r, delta, keys))
+    moved = ravel_pytree(network.with_updates(climbed, updates))[0]
+    return jnp.where(agent.t > 0, moved, ravel_pytree(climbed)[0])
 
 
 def scaled(scaling: str, scale: Scale, seen: Seen) -> tuple[Scale, Any, Any]:
@@ -173,22 +202,21 @@ def _width(scale: Scale) -> Any:
 
 
 def unscaled(params: Params, scale: Scale) -> Params:
-    """The network that sees o as this one sees (o − mean) / width: both first layers take the scale into W and b,
-    and into what predicts activity (rules/centring.py). A critic that is a mean has no W."""
+    """The network that sees o as this one sees (o − mean) / width: the first layer, the critic's and a baseline that
+    predicts activity from the input take the scale into their weights and biases. A critic that is a mean has none."""
 
-    def first(layer: Any) -> Any:
-        taken = {}
-        for W, b in (("W", "b"), ("U", "u")):
-            if hasattr(layer, W):
-                taken[W] = getattr(layer, W) / _width(scale)[:, None]
-                taken[b] = getattr(layer, b) - scale.mean @ taken[W]
-        return dataclasses.replace(layer, **taken)
+    def first(layer: Any, W: str = "W", b: str = "b") -> Any:
+        scaled = getattr(layer, W) / _width(scale)[:, None]
+        return dataclasses.replace(layer, **{W: scaled, b: getattr(layer, b) - scale.mean @ scaled})
 
     critic = params.critic
-    if critic is not None:
+    if critic is not None and not isinstance(critic.layers[0], Mean):
         lowest, *others = critic.layers
         critic = CriticParams.of([first(lowest), *others])
-    return Params((first(params.layers[0]), *params.layers[1:]), critic)
+    own, *deeper = params.parts
+    if hasattr(own.baseline, "U"):
+        own = dataclasses.replace(own, baseline=first(own.baseline, "U", "u"))
+    return Params((first(params.layers[0]), *params.layers[1:]), critic, (own, *deeper))
 
 
 def _td_error(
@@ -237,8 +265,8 @@ def _climb(rates: Float[Array, " n"], agent: Agent, ascent: Float[Array, " n"]) 
     return agent.weights + rates * first * m / (jnp.sqrt(second * v) + EPSILON), m, v
 
 
-def acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"]]:
-    """An action at s, and what it adds to the trace: a batch of one."""
+def acted(now: Any, params: Params, s: Float[Array, " D"], key: Key[Array, ""]) -> tuple[Any, Float[Array, " n"], Any]:
+    """An action at s, what it adds to the trace, and the activities: a batch of one."""
     activities = network.act(now.network.actor, params, s[None], key)
     eligible = network.eligibility(now.network, params, s[None], activities, jax.random.fold_in(key, CRITICS))
-    return network.action(now.network, activities)[0], ravel_pytree(eligible)[0]
+    return network.action(now.network, activities)[0], ravel_pytree(eligible)[0], activities

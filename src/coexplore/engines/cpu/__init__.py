@@ -16,11 +16,21 @@ from numpy.typing import NDArray
 
 from coexplore.engines.base import fitting
 from coexplore.engines.look import look as look_at_one
-from coexplore.engines.one_layer import centre, chain, multiplexer, numbers, predicts, refused, steps, structure
+from coexplore.engines.one_layer import (
+    centre,
+    chain,
+    form,
+    multiplexer,
+    numbers,
+    predicts,
+    refused,
+    steps,
+    structure,
+    subtracts_probability,
+)
+from coexplore.laws import Coupled, Lazy
 from coexplore.network import Params
-from coexplore.rules import UnbiasedWeightMax
-from coexplore.rules.centring import Predicting
-from coexplore.rules.chain import Coupled, Lazy
+from coexplore.rules.baseline import Prediction
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensors
 from coexplore.run.run import Run
@@ -157,9 +167,8 @@ def _moved(state: State, n: int, work: Callable[..., float]) -> State:
 
 def _shape(run: Run) -> Any:
     rule, task, critic, drawn = run.rules[0], multiplexer(run), run.critic, chain(run)
-    expected = isinstance(rule, UnbiasedWeightMax) and rule.expected
     return kernel().Shape(
-        "expected" if expected else rule.name,
+        form(run),
         critic.activation if critic else "none",
         run.hidden[0],
         steps(run),
@@ -168,8 +177,8 @@ def _shape(run: Run) -> Any:
         task.bits,
         task.encoding == "signed",
         task.rewards == "signed",
-        rule.centres_reward,
-        rule.centres_activity,
+        rule.learning_signal.centred,
+        subtracts_probability(run),
         run.signals == "signed",
         drawn is not None and drawn.signals == "signed",
         centre(run),
@@ -192,9 +201,9 @@ def _parts_of_critic(run: Run) -> tuple[str, ...]:
 
 
 def _flat_numbers(run: Run) -> tuple[float, ...]:
-    """(start, stop) of coupling, the strengths of centring and the three learning rates; then the plain ones."""
-    *pairs, decay, recurrent_rate, centring_rate = numbers(run)
-    return *(end for pair in pairs for end in pair), decay, recurrent_rate, centring_rate
+    """(start, stop) of coupling, the strengths of the baseline and the three learning rates; then the plain ones."""
+    *pairs, decay, recurrent_rate, baseline_rate = numbers(run)
+    return *(end for pair in pairs for end in pair), decay, recurrent_rate, baseline_rate
 
 
 def _layout(run: Run) -> dict[str, tuple[int, tuple[int, int], tuple[int, int]]]:
@@ -213,8 +222,8 @@ def _packed(run: Run, params: Params) -> np.ndarray:
     arrays = {"W": hidden.W, "b": hidden.b, "W_out": output.W.T, "b_out": output.b}
     if isinstance(hidden, Coupled):
         arrays["W_rec"] = hidden.W_rec
-    if isinstance(hidden, Predicting):
-        arrays |= {"U": hidden.U, "u": hidden.u}
+    if isinstance(baseline := params.parts[0].baseline, Prediction):
+        arrays |= {"U": baseline.U, "u": baseline.u}
     arrays |= dict(zip(_parts_of_critic(run), jax.tree.leaves(params.critic), strict=True))
     flat = np.zeros(_shape(run).offsets[-1], np.float32)
     for part, (at, wide, mine) in _layout(run).items():
@@ -227,6 +236,7 @@ def _unpacked(run: Run, flat: np.ndarray) -> Params:
     x = {}
     for part, (at, wide, mine) in _layout(run).items():
         x[part] = flat[at : at + wide[0] * wide[1]].reshape(wide)[:, : mine[1]].copy()
-    hidden = [x["W"], x["b"][0], *([x["W_rec"]] if "W_rec" in x else []), *([x["U"], x["u"][0]] if "U" in x else [])]
+    hidden = [x["W"], x["b"][0], *([x["W_rec"]] if "W_rec" in x else [])]
     critic = [x[part] if part == "V" else x[part].T if part == "w" else x[part][0] for part in _parts_of_critic(run)]
-    return jax.tree.unflatten(structure(run), [*hidden, x["W_out"].T, x["b_out"][0], *critic])
+    baseline = [x["U"], x["u"][0]] if "U" in x else []
+    return jax.tree.unflatten(structure(run), [*hidden, x["W_out"].T, x["b_out"][0], *critic, *baseline])

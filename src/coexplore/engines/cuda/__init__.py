@@ -40,6 +40,7 @@ from coexplore.engines.one_layer import multiplexer, predicts, refused, steps, s
 from coexplore.network import Params
 from coexplore.programs import jit
 from coexplore.rules import Boltzmann, Reinforce
+from coexplore.rules.baseline import Nothing, Predicted
 from coexplore.run.curve import bin_sizes, bins, full_bins
 from coexplore.run.result import Result, Tensor, Tensors
 from coexplore.run.run import Run
@@ -144,16 +145,13 @@ def _first(runs: list[Run]) -> list[Params]:
     One after the other by the program that every engine starts from: one for all at once would be compiled for twice
     as long, which costs more than it saves.
     """
-    rule = Reinforce() if family(runs[0]) == "independent" else Boltzmann(centring=_beginning(runs[0]))
+    coupled = Boltzmann(baseline=Predicted() if predicts(runs[0]) else Nothing())
+    rule = Reinforce() if family(runs[0]) == "independent" else coupled
     same = dataclasses.replace(runs[0], rule=rule).network
     with jax.default_device(jax.devices("cpu")[0]):
         first = [network.init(same, run.sizes, _first_key(np.uint32(run.seed))) for run in runs]
         evenly = network.spread_evenly
         return [evenly(p) if run.initial_weights == "uniform" else p for run, p in zip(runs, first, strict=True)]
-
-
-def _beginning(run: Run) -> str:
-    return "predicted" if predicts(run) else "reward"
 
 
 @jit

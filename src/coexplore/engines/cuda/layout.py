@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from coexplore.engines.one_layer import centre, centres_pairs, multiplexer, numbers, predicts, steps
+from coexplore.engines.one_layer import (
+    centre,
+    centres_pairs,
+    chain,
+    form,
+    multiplexer,
+    numbers,
+    predicts,
+    steps,
+    subtracts_probability,
+)
+from coexplore.laws import Lazy
 from coexplore.network import Params
 from coexplore.rules import Boltzmann, Recurrent, Reinforce, Rule, StraightThrough, UnbiasedWeightMax
 from coexplore.run.result import Tensor, Tensors
@@ -22,6 +33,7 @@ FAMILIES: dict[type[Rule], str] = {
     Boltzmann: "boltzmann",
     Recurrent: "recurrent",
 }
+CODES = {"ste": 1, "unbiased-weight-max": 2, "expected": 3}  # of the independent family in layout.cuh; of others 0
 SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)  # what is compiled; units in between are padded
 BATCH, CRITIC = 16, 64
 INPUTS = {1: 24, 2: 24, 3: 24, 4: 24, 5: 40}  # likewise, by address bits
@@ -147,11 +159,10 @@ def shape(run: Run, runs: int, multiprocessors: int) -> Shape:
 
 def variant(run: Run) -> tuple[Any, ...]:
     """What else makes a kernel of its own: inputs, and from `signed` on, in the order of Shape."""
-    rule = run.rules[0]
-    signed_chain = getattr(rule, "chain_signals", "binary") == "signed"
-    own_rate, lazy = getattr(rule, "recurrent_rate", 1.0) != 1.0, getattr(rule, "sampler", "") == "lazy"
-    heard = run.signals == "signed", signed_chain
-    return INPUTS[multiplexer(run).bits], *heard, own_rate, lazy, centre(run), centres_pairs(run)
+    drawn = chain(run)
+    heard = run.signals == "signed", drawn is not None and drawn.signals == "signed"
+    own_rate = drawn is not None and numbers(run).recurrent_rate != 1.0
+    return INPUTS[multiplexer(run).bits], *heard, own_rate, isinstance(drawn, Lazy), centre(run), centres_pairs(run)
 
 
 def _division(kind: str, units: int, runs: int, multiprocessors: int, predicts: bool) -> tuple[int, int, int]:
@@ -188,24 +199,17 @@ def _record(run: Run) -> Tensor:
     rule, task, critic, number = run.rules[0], multiplexer(run), run.critic, numbers(run)
     x = np.zeros((), SETTINGS)
     x["units"], x["bits"], x["steps"] = run.hidden[0], task.bits, steps(run)
-    x["rule"] = _code(rule)
+    x["rule"] = CODES.get(form(run), 0)
     x["signed_inputs"], x["signed_rewards"] = task.encoding == "signed", task.rewards == "signed"
-    x["centre_reward"] = rule.centres_reward
+    x["centre_reward"] = rule.learning_signal.centred
     x["tanh_critic"] = critic is not None and critic.activation == "tanh"
     x["coupling"], x["decay"] = number.coupling, number.trace_decay
-    x["recurrent_rate"], x["centring_rate"] = number.recurrent_rate, number.centring_rate
+    x["recurrent_rate"], x["centring_rate"] = number.recurrent_rate, number.baseline_rate
     x["pair_strength"] = number.pair_strength if centres_pairs(run) else 0.0
-    x["strength"] = number.strength if rule.centres_activity or centre(run) != "none" else 0.0
+    x["strength"] = number.strength if subtracts_probability(run) or centre(run) != "none" else 0.0
     x["rate_hidden"], x["rate_output"] = number.rate_hidden, number.rate_output
     x["rate_critic"] = number.rate_critic if critic else 0.0  # a critic of zeros that never learns is none
     return x
-
-
-def _code(rule: Rule) -> int:
-    """Which of the independent family, as layout.cuh counts them."""
-    if isinstance(rule, UnbiasedWeightMax):
-        return 3 if rule.expected else 2
-    return 1 if isinstance(rule, StraightThrough) else 0
 
 
 class Place(NamedTuple):
@@ -236,14 +240,14 @@ def places(run: Run) -> list[Place]:
     found = [Place(0, (D, N), U, True), Place(bias * U, (N,), 1, True)]
     if family(run) != "independent":
         found.append(Place(last + 2, (N, N), U, True))
-    if predicts(run):
-        own = last + 2 + U * U
-        found += [Place(own, (D, N), U, True), Place(own + bias * U, (N,), 1, True)]
     found += [Place(out, (N, 1), 1, False), Place(last, (1,), 1, False)]
     if run.critic:
         K = run.critic.widths[0]
         found += [Place(V, (D, K), CRITIC, True), Place(V + bias * CRITIC, (K,), 1, True)]
         found += [Place(of_critic, (K, 1), 1, False), Place(last + 1, (1,), 1, False)]
+    if predicts(run):
+        own = last + 2 + U * U
+        found += [Place(own, (D, N), U, True), Place(own + bias * U, (N,), 1, True)]
     return found
 
 
@@ -278,8 +282,10 @@ def described(run: Run, seen: Tensor, names: Sequence[str]) -> Tensors:
     rates, (error, *norms) = seen[:, : U + 1], np.sqrt(seen[:, U + 1 :].T)
     found = {"critic_error": error} if run.critic else {}
     found |= {"firing.0": rates[:, :N], "firing.1": rates[:, U:]}
-    has = [True, True, family(run) != "independent", *[predicts(run)] * 2, True, True, *[run.critic is not None] * 4]
-    return {**found, **dict(zip(names, itertools.compress(norms, has), strict=True))}
+    layer, of_baseline, others = norms[:3], norms[3:5], norms[5:]  # what a baseline learns is the tree's last
+    has = [True, True, family(run) != "independent", True, True, *[run.critic is not None] * 4, *[predicts(run)] * 2]
+    ordered = itertools.compress((*layer, *others, *of_baseline), has)
+    return {**found, **dict(zip(names, ordered, strict=True))}
 
 
 def _halves(x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from coexplore import network
-from coexplore.engines.control.agent import Agent, Pace, Scale, Seen, step, unravelled
+from coexplore.engines.control.agent import Agent, Pace, Scale, Seen, nothing_drawn, step, unravelled
 from coexplore.engines.program import OPTIONS, Program
 from coexplore.programs import jit
 from coexplore.tasks.functional import Functions
@@ -135,7 +135,9 @@ def _begin(shape: Shape, key: Any, weights: Float[Array, " n"]) -> World:
     tally = Tally(zero, zero, sums, zero, jnp.uint32(0), jnp.zeros(2), jnp.asarray(True))
     action, (n,), D = shape.functions.action, weights.shape, start.shape[1]
     scale, none_yet = Scale(jnp.zeros(()), jnp.zeros(D), jnp.zeros(D)), jnp.zeros((B, D))
-    agent = Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, none_yet, zero)
+    net = shape.numbers(jnp.zeros(shape.program.num_leaves)).network
+    drawn = nothing_drawn(net, shape.named(weights), D, B)
+    agent = Agent(weights, jnp.zeros(n), jnp.zeros(n), jnp.zeros((B, n)), scale, none_yet, zero, drawn=drawn)
     return World(agent, jnp.zeros((B, *action.shape), action.dtype), state, keys, none, none, zeros, seen, tally)
 
 
@@ -152,6 +154,8 @@ def _step(shape: Shape, about: About, before: World, here: Any) -> World:
     still = jnp.where(here, 1.0, 0.0)  # a rate of 0 freezes weights; to choose between old and new takes twice as long
     pace = dataclasses.replace(about.pace, start=still * about.pace.start, stop=still * about.pace.stop)
     agent, actions = step(shape.named, shape.numbers(about.numbers), pace, about.key, before.agent, after.seen)
+    if agent.drawn is not None:  # what learns outside the optimiser has no rate
+        agent = dataclasses.replace(agent, weights=_either(here, agent.weights, before.agent.weights))
     if shape.block > 1:  # those that are not `here` may go on
         weights, was = agent.weights, (before.agent, before.actions)
         agent, actions = _either(here, (agent, actions), was)

@@ -13,11 +13,11 @@ OF_W_REC = {ALG_1: "one-without-other", ALG_2: "post-before-pre"}
 (TUNED_2,) = grid(at_rate(ALG_2, Rate(0.01)), trace_decay=0.5, signals="signed")
 BITS_1, BITS_2 = (change(run, "encoding", "binary") for run in (ALG_1, ALG_2))
 DEPRESSION = "η, strength of the depression"
-ONE_SIDED = change(ALG_2, "centring", "reward")
+ONE_SIDED = change(ALG_2, "baseline", "none")
 
 
 def depressed(run: Run, form: str, eta: float) -> Run:
-    return change(change(run, "depression", form), "depression_strength", eta)
+    return change(change(change(run, "variant", "depression"), "variant_form", form), "variant_strength", eta)
 
 
 def _depression(run: Run, tuned: Run, bits: Run, *others: tuple[str, Run, str]) -> Lines:

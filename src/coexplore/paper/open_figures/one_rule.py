@@ -8,8 +8,8 @@ from coexplore.run import Run, change
 
 def _one_rule() -> Lines:
     """The paper's five rules, plain backprop, and Algorithm 1 centred by predictions, of units alone and of pairs."""
-    predicted = change(ALG_1, "centring", "predicted")
-    others = {"predicted": predicted, "predicted, ρ = 0.5": change(predicted, "pair_strength", 0.5)}
+    predicted = change(ALG_1, "baseline", "predicted")
+    others = {"predicted": predicted, "predicted, ρ = 0.5": change(predicted, "baseline_pairs", 0.5)}
     every = {**RULES, "plain backprop": Run(rule=Backprop()), **others}
     return {label: {0: [run]} for label, run in every.items()}
 

@@ -18,8 +18,9 @@ def layer_places(episodes: int, size: Size, depths: tuple[int, ...] = (2, 3, 4),
     for label in ("Algorithm 1", "Algorithm 2"):
         for L in depths:
             run = change(resized(change(KINDS[label], "units", (N,) * L), episodes), "signals", "signed")
-            for reward, name in (("global", label), ("last", label + OWN)):
-                searches[Place("", name, L)] = _layer_search(change(run, "layer_reward", reward), size, seeds)
+            own = change(change(run, "variant", "layer-reward"), "variant_by", "last")
+            for each, name in ((run, label), (own, label + OWN)):
+                searches[Place("", name, L)] = _layer_search(each, size, seeds)
     return searches
 
 
@@ -31,7 +32,7 @@ def _layer_search(run: Run, size: Size, seeds: Seeds) -> Search:
 def _layer_grid(run: Run, size: Size) -> list[Run]:
     """As in `depth`, and more couplings; no V centres a layer's own reward, so that Algorithm 1 may do so itself."""
     if run.rules[0].name == "boltzmann":
-        runs = grid(change(run, "steps", T), centring=["reward", "predicted"], coupling=list(COUPLINGS))
+        runs = grid(change(run, "steps", T), baseline=["none", "predicted"], coupling=list(COUPLINGS))
     else:
         runs = grid(change(run, "chain_signals", "signed"), coupling=list(COUPLINGS))
     return rates([each for one in runs for each in grid(one, rate_scaling=["none", "fan-in"])], size.wide[:7])

@@ -41,7 +41,7 @@ def falling(runs: Iterable[Run], starts: Sequence[float]) -> list[Run]:
 @functools.cache
 def others(run: Run) -> list[Run]:
     """Every combination of the settings besides rate and coupling."""
-    pairs = {"pair_strength": list(PAIRS)} if run.rules[0].centring != "reward" else {}
+    pairs = {"baseline_pairs": list(PAIRS)} if run.rules[0].baseline.name != "none" else {}
     runs = grid(run, signals=list(SIGNALS), steps=list(STEPS), **pairs)
     return [at_rate(each, rate_of(run)._replace(critic=critic)) for each in runs for critic in CRITICS]
 
@@ -83,7 +83,7 @@ def _moved(smaller: Search, N: int, trials: Trials) -> list[Run]:
 def one_rule_places(episodes: int, size: Size, sizes: Sequence[int] = (*SMALL, *LARGE)) -> Searches:
     """The rule at each N beside both algorithms; other centres, and no coupling, at N = 64."""
     searches: dict[Place, Search] = {}
-    centred = resized(change(ALG_1, "centring", "predicted"), episodes)
+    centred = resized(change(ALG_1, "baseline", "predicted"), episodes)
     for N in sizes:
         if N in LARGE:
             smaller, seeds = searches[Place("", PREDICTED, FROM)], Seeds(CHOOSE[:3], judges(N, size))
@@ -101,8 +101,8 @@ def one_rule_places(episodes: int, size: Size, sizes: Sequence[int] = (*SMALL, *
 def _controls(run: Run, size: Size) -> dict[Place, Search]:
     centres = {HALF: ("half", 0.25), DRIVE: ("drive", 0.25), UNCOUPLED: ("predicted", 0.0)}
     searches = {}
-    for label, (centring, c) in {**centres, "as printed, searched alike": ("reward", 0.25)}.items():
-        search = one_setting(change(change(run, "centring", centring), "coupling", c), size, 64)
+    for label, (baseline, c) in {**centres, "as printed, searched alike": ("none", 0.25)}.items():
+        search = one_setting(change(change(run, "baseline", baseline), "coupling", c), size, 64)
         few = search.seeds._replace(judge=search.seeds.judge[:MANY])
         searches[Place("", label, 64)] = dataclasses.replace(search, seeds=few)
     return searches
@@ -115,18 +115,18 @@ def _given(runs: list[Run], _: Trials) -> list[Run]:
 # Every control with one grid ------------------------------------------------------------------------------------------
 
 CENTRES = {
-    "as printed": change(ALG_1, "centring", "reward"),
-    "½": change(ALG_1, "centring", "half"),
-    "running mean": change(ALG_1, "centring", "usual"),
-    "its drive": change(ALG_1, "centring", "drive"),
-    "predicted": change(ALG_1, "centring", "predicted"),
-    "predicted, c = 0": change(change(ALG_1, "centring", "predicted"), "coupling", 0.0),
-    "1 further chain": change(ALG_1, "centring", "both"),
-    "16 further chains": change(change(ALG_1, "centring", "both"), "chains", 16),
+    "as printed": change(ALG_1, "baseline", "none"),
+    "½": change(ALG_1, "baseline", "half"),
+    "running mean": change(ALG_1, "baseline", "usual"),
+    "its drive": change(ALG_1, "baseline", "drive"),
+    "predicted": change(ALG_1, "baseline", "predicted"),
+    "predicted, c = 0": change(change(ALG_1, "baseline", "predicted"), "coupling", 0.0),
+    "1 further chain": change(ALG_1, "baseline", "chains"),
+    "16 further chains": change(change(ALG_1, "baseline", "chains"), "baseline_chains", 16),
     "REINFORCE": INDEPENDENT,
-    "REINFORCE, predicted": change(INDEPENDENT, "centring", "predicted"),
+    "REINFORCE, predicted": change(INDEPENDENT, "baseline", "predicted"),
     "Algorithm 2": ALG_2,
-    "Algorithm 2, predicted": change(ALG_2, "centring", "predicted"),
+    "Algorithm 2, predicted": change(ALG_2, "baseline", "predicted"),
 }
 RATES, GRID_COUPLINGS = (0.002, 0.005, 0.01, 0.02, 0.05), (0.25, Linear(0.4, 0.1))
 

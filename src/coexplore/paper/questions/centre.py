@@ -1,7 +1,7 @@
 """Q1: is there one local rule that is first early and late?
 
 The paper's closing question: Algorithm 1 learns fast and ends low, Algorithm 2 the other way round. Ours: Algorithm 1
-whose activity is centred by what each unit predicts of itself (rules/centring.py), one setting per N.
+whose activity is centred by what each unit predicts of itself (rules/baseline.py), one setting per N.
 
 The criteria were written before the runs (seeds from 4000 on), but knowing trials at N = 64 on seeds 400 – 407: with
 ρ = 0.5, α = 0.008 falling and c from 0.4 to 0.1 the four quarters were .78 .97 .98 .98, as printed at its best .75 .92

@@ -1,7 +1,8 @@
 """Q2: does a reward of its own for each layer help?
 
 The paper's discussion: "it may be possible to design a reward signal specific to each layer", each layer a Boltzmann
-machine or a recurrent layer. Ours: Weight Maximization's rewards to a layer's units, in one number (layer_reward.py).
+machine or a recurrent layer. Ours: Weight Maximization's rewards to a layer's units, in one number
+(variants/layer_reward.py).
 
 The criteria were written before the runs (chosen on seeds 1000 - 1002, judged on seeds from 2100 on), but knowing three
 things: `depth` on other seeds (all episodes, L = 2, 3, 4: Algorithm 1 with T = 25 .79 .68 .62, Algorithm 2 .33 .29

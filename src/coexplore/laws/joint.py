@@ -1,4 +1,4 @@
-"""Outputs that act in several ways at once: a team of agents, which draw independently given the layer below them.
+"""Actions of several parts: a team of agents, which draw independently given the layer below them.
 
     Bits        H_i ~ Ber(σ(d_i / τ)), one unit each            A = H, k bits
     Softmaxes   one softmax for each part, with its own draw    A_j, the choice of each part
@@ -17,11 +17,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import units
-from coexplore.rules.laws import Activity, Output, Softmax, chosen, most_probable, picked
+from coexplore.laws.law import Activity, Output, chosen, most_probable
+from coexplore.laws.softmax import Softmax, picked
 from coexplore.settings import Scalar
-from coexplore.units import Affine, drive, glorot
+from coexplore.units import Affine, drive
 
-MOST = 4096  # joint actions: nobody lists more of them
+MOST = 4096  # joint actions: more are not listed
 
 
 class Bits(Output):
@@ -29,8 +30,9 @@ class Bits(Output):
 
     temperature: Scalar = 1.0
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
+    @property
+    def dispersion(self) -> Scalar:
+        return self.temperature
 
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         p = self.expected(drive(params, x))
@@ -39,9 +41,6 @@ class Bits(Output):
 
     def log_probability(self, params: Affine, d: Float[Array, "B N"], activity: Activity) -> Float[Array, " B"]:
         return units.log_probability(activity.h, d / self.temperature).sum(axis=1)
-
-    def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
-        return delta * (h - self.expected(d)) / self.temperature
 
     def action(self, h: Float[Array, "B N"]) -> Int[Array, "B N"]:
         return h.astype(jnp.int32)
@@ -67,8 +66,9 @@ class Softmaxes(Output):
     parts: tuple[int, ...] = eqx.field(static=True)
     temperature: Scalar = 1.0
 
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Affine:
-        return glorot(D, N, key)
+    @property
+    def dispersion(self) -> Scalar:
+        return self.temperature
 
     def explore(self, params: Affine, x: Float[Array, "B D"], key: Key[Array, ""]) -> Activity:
         p = self.expected(drive(params, x))
@@ -82,15 +82,12 @@ class Softmaxes(Output):
         each = [one.log_probability(params, *part) for part in zip(self._split(d), drawn, strict=True)]
         return jnp.stack(each).sum(axis=0)
 
-    def score(self, d: Float[Array, "B N"], h: Float[Array, "B N"], delta: Float[Array, "B 1"]) -> Float[Array, "B N"]:
-        return delta * (h - self.expected(d)) / self.temperature
-
     def action(self, h: Float[Array, "B N"]) -> Int[Array, "B parts"]:
         return jnp.stack([chosen(mine) for mine in self._split(h)], axis=1)
 
     def expected(self, d: Float[Array, "B N"]) -> Float[Array, "B N"]:
         one = Softmax(self.temperature)
-        return jnp.concatenate([one.probabilities(mine) for mine in self._split(d)], axis=1)
+        return jnp.concatenate([one.expected(mine) for mine in self._split(d)], axis=1)
 
     def decided(self, mean: Float[Array, "B N"]) -> Int[Array, "B parts"]:
         return jnp.stack([most_probable(mine) for mine in self._split(mean)], axis=1).astype(jnp.int32)

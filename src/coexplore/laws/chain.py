@@ -12,7 +12,8 @@ single draws, each of a unit chosen at random while the others stand still (Gibb
 Source: Chung (2022); `lazy` is this project's.
 """
 
-from typing import ClassVar
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore import units
-from coexplore.rules.laws import AbstractActivity, Law
+from coexplore.laws.law import AbstractActivity, Law
 from coexplore.settings import Scalar
 from coexplore.units import drive, glorot, sent
 
@@ -33,10 +34,33 @@ class Coupled(eqx.Module):
     W_rec: Float[Array, "N N"]
 
 
-def uncoupled(D: int, N: int, key: Key[Array, ""]) -> Coupled:
-    """W_rec starts at zero: exploration is independent until coordination is learned."""
-    affine = glorot(D, N, key)
-    return Coupled(W=affine.W, b=affine.b, W_rec=jnp.zeros((N, N)))
+A = TypeVar("A", bound=AbstractActivity)
+
+
+class Chain(Law[Coupled, A]):
+    """What the samplers share. `signals`: what units hear of each other, H or 2H − 1."""
+
+    binary: ClassVar[bool] = True
+
+    coupling: Scalar
+    steps: int = eqx.field(static=True)
+    signals: str = eqx.field(default="binary", static=True)
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
+        """W_rec starts at zero: exploration is independent until coordination is learned."""
+        affine = glorot(D, N, key)
+        return Coupled(W=affine.W, b=affine.b, W_rec=jnp.zeros((N, N)))
+
+    def heard(self, h: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return sent(h, self.signals)
+
+    @abstractmethod
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: A) -> Float[Array, " B"]:
+        """log Pr(what the last step drew | all before it and the drive d)."""
+
+    @property
+    def passes(self) -> int:
+        return self.steps + 1
 
 
 class Path(AbstractActivity):
@@ -48,22 +72,15 @@ class Path(AbstractActivity):
     draws: Float[Array, "T+1 B N"]
 
 
-class Synchronous(Law):
-    binary: ClassVar[bool] = True
-
-    coupling: Scalar
-    steps: int = eqx.field(static=True)
-    signals: str = eqx.field(default="binary", static=True)
-
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
-        return uncoupled(D, N, key)
+class Synchronous(Chain[Path]):
+    """All units at once."""
 
     def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Path:
         c, T, d = self.coupling, self.steps, drive(params, x)
         u = jax.random.uniform(key, (T + 1, *d.shape), d.dtype)
 
         def step(h: Array, u: Array) -> tuple[Array, tuple[Array, Array]]:
-            p = units.probability(c * (sent(h, self.signals) @ params.W_rec) + d)
+            p = units.probability(c * (self.heard(h) @ params.W_rec) + d)
             h = self.drawn(p, u, h)
             return h, (h, p)
 
@@ -75,14 +92,18 @@ class Synchronous(Law):
         """log Pr(H₍₀₎ … H₍T₎ | the drive d)."""
         c, H = self.coupling, activity.H
         first = units.log_probability(H[0], d)
-        later = self.log_drawn(H[1:], c * (sent(H[:-1], self.signals) @ params.W_rec) + d, H[:-1])
+        later = self.log_drawn(H[1:], c * (self.heard(H[:-1]) @ params.W_rec) + d, H[:-1])
         return (first + later.sum(axis=0)).sum(axis=1)
 
     def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Path) -> Float[Array, " B"]:
         """log Pr(H₍T₎ | H₍T−1₎ and the drive d)."""
         before, h = activity.H[-2:-1], activity.H[-1:]
-        drawn = self.log_drawn(h, self.coupling * (sent(before, self.signals) @ params.W_rec) + d, before)
+        drawn = self.log_drawn(h, self.coupling * (self.heard(before) @ params.W_rec) + d, before)
         return drawn[0].sum(axis=1)
+
+    def mean(self, params: Coupled, x: Float[Array, "B D"], activity: Path) -> Float[Array, "T B N"]:
+        """P₍₁₎ … P₍T₎, where each step draws all units anew."""
+        return activity.P
 
     def drawn(self, p: Float[Array, "B N"], u: Float[Array, "B N"], before: Float[Array, "B N"]) -> Array:
         """H₍ₜ₎ from uniforms."""
@@ -92,16 +113,16 @@ class Synchronous(Law):
         """log Pr(H₍ₜ₎ = h) of each unit, where it hears x."""
         return units.log_probability(h, x)
 
-    @property
-    def passes(self) -> int:
-        return self.steps + 1
-
 
 class Lazy(Synchronous):
     """One uniform decides both: below ½ the unit is drawn by twice of it."""
 
     def drawn(self, p: Float[Array, "B N"], u: Float[Array, "B N"], before: Float[Array, "B N"]) -> Array:
         return jnp.where(u < 0.5, units.draw(p, 2 * u), before)
+
+    def mean(self, params: Coupled, x: Float[Array, "B D"], activity: Path) -> Float[Array, "T B N"]:
+        """½ (P₍ₜ₎ + H₍ₜ₋₁₎)."""
+        return 0.5 * (activity.P + activity.H[:-1])
 
     def log_drawn(self, h: Float[Array, "T B N"], x: Float[Array, "T B N"], before: Float[Array, "T B N"]) -> Array:
         stayed = jnp.where(h == before, 0.0, -jnp.inf)
@@ -124,15 +145,8 @@ class Sweeps(AbstractActivity):
     draws: SingleDraws
 
 
-class OneByOne(Law):
-    binary: ClassVar[bool] = True
-
-    coupling: Scalar
-    steps: int = eqx.field(static=True)
-    signals: str = eqx.field(default="binary", static=True)
-
-    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
-        return uncoupled(D, N, key)
+class OneByOne(Chain[Sweeps]):
+    """One unit at a time, chosen at random."""
 
     def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Sweeps:
         T, d = self.steps, drive(params, x)
@@ -171,12 +185,8 @@ class OneByOne(Law):
     def input(self, params: Coupled, d: Float[Array, "B N"], h: Float[Array, "B N"], i: Int[Array, " B"]) -> Array:
         """c Σⱼ W_recⱼᵢ hⱼ + dᵢ for the one unit i of each episode."""
         chosen = jnp.take_along_axis(d, i[:, None], axis=1)[:, 0]
-        heard = sent(h, self.signals)
+        heard = self.heard(h)
         return self.coupling * jnp.einsum("bj,jb->b", heard, params.W_rec[:, i]) + chosen
-
-    @property
-    def passes(self) -> int:
-        return self.steps + 1
 
 
 def _singly(x: Array) -> Array:
@@ -186,3 +196,49 @@ def _singly(x: Array) -> Array:
 
 def _put(h: Array, i: Array, bit: Array) -> Array:
     return h.at[jnp.arange(h.shape[0]), i].set(bit)
+
+
+class Beside(AbstractActivity):
+    """A draw that is sent up, and further ones (their batch axis is M·B) where there are any."""
+
+    h: Float[Array, "B N"]
+    draws: Any
+    positive: Any
+    negative: Any
+
+    @property
+    def further(self) -> Float[Array, "M B N"]:
+        """H of the further draws."""
+        h = self.negative.h
+        return h.reshape(-1, self.h.shape[0], h.shape[1])
+
+
+class Further(Law[Coupled, Beside]):
+    """A chain, and `further` draws of it besides the one that is sent up, which only a baseline looks at."""
+
+    binary: ClassVar[bool] = True
+
+    chain: Chain
+    further: int = eqx.field(default=0, static=True)
+
+    def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
+        return self.chain.init(D, N, key)
+
+    def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Beside:
+        up, beside = jax.random.split(key)
+        first = self.chain.explore(params, x, up)
+        others = self.chain.explore(params, jnp.tile(x, (self.further, 1)), beside) if self.further else None
+        return Beside(h=first.h, draws=first.draws, positive=first, negative=others)
+
+    def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Beside) -> Float[Array, " B"]:
+        return self.chain.log_probability(params, d, activity.positive)
+
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Beside) -> Float[Array, " B"]:
+        return self.chain.log_last(params, d, activity.positive)
+
+    def heard(self, h: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return self.chain.heard(h)
+
+    @property
+    def passes(self) -> int:
+        return self.chain.passes
