@@ -1,16 +1,21 @@
-"""Descriptions in the words of the first release, which had one setting for signal and baseline: what they mean now."""
+"""Former names of settings, when signal and baseline were one: what they mean in a file, and what a person is told."""
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
-from coexplore import Boltzmann, Reinforce, Run, WeightMax, grid
+from coexplore import Boltzmann, Linear, Predicted, Recurrent, Reinforce, Run, WeightMax, grid, load
+from coexplore.cli.train import read
+from coexplore.cli.tune import tune_command
 from coexplore.run import change
 from coexplore.run.parts import named
+from coexplore.run.selection import select
 from coexplore.run.upgrade import former, upgraded, upgraded_names
 from coexplore.settings import FieldError
 
+PACK = Path(__file__).parent / "data" / "pack-1.safetensors"
 ESTIMATED = {"centring_strength": 0.5, "pair_strength": 0.25, "centring_rate": 2.0}
 # Rule and its default, and of each centring: signal, baseline, and the settings that mattered.
 MEANT = {
@@ -124,7 +129,7 @@ def test_tensors_are_renamed_where_a_layer_learned_to_centre_itself_and_nowhere_
     ]
 
 
-ASKED = {  # what a person asks for in old words, and how it is written now
+ASKED = {  # what a person asks for in former words, and how it is written now
     "centring: 'both' .*; give --baseline chains$": lambda: change(Run(), "centring", "both"),
     "centring: 'mean' .*; give --learning-signal centred-advantage$": lambda: grid(Run(), centring=["mean"]),
     "centring: 'activity' .*; give --learning-signal reward$": lambda: change(Run(WeightMax()), "centring", "activity"),
@@ -132,19 +137,49 @@ ASKED = {  # what a person asks for in old words, and how it is written now
         {"rule": {"name": "reinforce", "centring": "none"}}
     ),
     "centring_strength: 0.5 .*; give --baseline-strength 0.5$": lambda: grid(Run(Reinforce()), centring_strength=[0.5]),
+    r"centring_strength: Linear.*; give --baseline-strength 1.0..0.5$": lambda: grid(
+        Run(Reinforce()), centring_strength=Linear(1.0, 0.5)
+    ),
     "depression: 'post-before-pre' .*; give --variant depression --variant-form post-before-pre$": lambda: change(
         Run(), "depression", "post-before-pre"
+    ),
+    "depression: 'none' .*; give nothing": lambda: Run.from_dict({"rule": {"name": "boltzmann", "depression": "none"}}),
+    "layer_reward: 'global' .*; give nothing": lambda: change(Run(), "layer_reward", "global"),
+    # keywords
+    "centring: 'both' .*; give baseline='chains'$": lambda: Boltzmann(centring="both"),
+    "centring: 'none' .*; give learning_signal='reward', baseline='none'$": lambda: Recurrent(centring="none"),
+    r"chains: 3 .*; give baseline=Chains\(chains=3\)$": lambda: Boltzmann(chains=3),
+    r"centring_strength: 0.5 .*; give baseline=Probability\(strength=0.5\)$": lambda: Reinforce(centring_strength=0.5),
+    "layer_reward: 'last' .*; give variant='layer-reward', variant_by='last' to grid": lambda: Recurrent(
+        layer_reward="last"
+    ),
+    # flags
+    "--centring predicted is .*; give --baseline predicted$": lambda: read(["boltzmann", "--centring", "predicted"]),
+    "--centring both is .*; give nothing": lambda: read(["reinforce", "--centring=both", "--units", "8"]),
+    "--chains 1 16 is .*; give --baseline chains --baseline-chains 1 16$": lambda: read(
+        ["reinforce", "boltzmann", "--chains", "1", "16", "--centring-strength", "0.5", "1"]
+    ),
+    "--pair-strength 0.5 is .*; give --baseline-pairs 0.5$": lambda: read(["boltzmann", "--pair-strength", "0.5"]),
+    "flag: '--pair-strength' is not allowed": lambda: read(["reinforce", "--pair-strength", "0.5"]),
+    "grid: chains=1,2 is .*; give --baseline chains --baseline-chains 1,2$": lambda: tune_command(
+        ["boltzmann", "--grid", "chains=1,2"]
+    ),
+    "select: centring=both is .*; give learning-signal=advantage,baseline=chains$": lambda: select(
+        load(PACK), "rule=boltzmann,centring=both"
     ),
 }
 
 
 @pytest.mark.parametrize("line", ASKED)
-def test_a_person_who_uses_an_old_word_is_told_the_new_one_in_a_line(line):
+def test_a_person_who_uses_a_former_word_is_told_the_new_one_in_a_line(line):
     with pytest.raises(FieldError, match=line) as refused:
         ASKED[line]()
     assert "\n" not in str(refused.value)
 
 
-def test_an_old_keyword_is_no_keyword_any_more():
-    with pytest.raises(TypeError, match="centring"):
-        Boltzmann(centring="both")
+def test_a_part_given_by_its_name_is_the_part_with_its_defaults():
+    assert Boltzmann(baseline="predicted").baseline == Predicted()
+    with pytest.raises(FieldError, match="baseline: 'both' is not allowed"):
+        Boltzmann(baseline="both")
+    with pytest.raises(TypeError, match="other"):
+        Boltzmann(other="both")

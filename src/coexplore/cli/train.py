@@ -15,13 +15,13 @@ from coexplore.cli.parser import SEEDS, Parser, folder
 from coexplore.cli.results import train_all
 from coexplore.cli.tables import console, described, described_settings, result_table
 from coexplore.rules import Rule
+from coexplore.rules.renamed import advice, written_now
 from coexplore.run import Run, base, grid
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.names import Names, settings, settings_of
 from coexplore.run.needs import check_fits
 from coexplore.run.seeded import Runs, Seeded, counted
-from coexplore.run.upgrade import advice
-from coexplore.settings import FieldError, refusal
+from coexplore.settings import refusal
 from coexplore.store import write
 from coexplore.study import Study, faulty
 from coexplore.tasks.base import AnyTask
@@ -78,7 +78,7 @@ def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dic
         tasks += [base(of_layers[0], first["preset"]).task for of_layers in kinds]
     every = sorted(itertools.chain.from_iterable(kinds), key=lambda rule: rule.name)
     specs = settings(map(type, every), list(map(type, tasks)) or (Multiplexer,))
-    _refuse_old_flags(words, kinds[0][0].name if kinds else EXAMPLE, specs)
+    _refuse_former_flags(words, [rule.name for rule in every] or [EXAMPLE], specs)
     usual = defaults(every, tasks, first["preset"]) if first["help"] else {}
     options = _checked(made(specs, every, usual).read(words), specs)
     if bool(options["rule"]) == bool(options["layers"]):
@@ -88,13 +88,20 @@ def read(words: list[str], command: str = "train", flags: Flags = _seeds) -> dic
     return {**options, "kinds": kinds}
 
 
-def _refuse_old_flags(words: Sequence[str], rule: str, specs: Names) -> None:
-    """Refuse a flag of an earlier release, which no setting has here, by a line that says how it is written now."""
-    for word, after in itertools.pairwise([*words, ""]):
+def _refuse_former_flags(words: Sequence[str], names: Sequence[str], specs: Names) -> None:
+    """Refuse a former flag, which no setting has here, by a line that says how it is written now.
+
+    `names`: of the rules that are trained.
+    """
+    for i, word in enumerate(words):
         flag, equals, value = word.partition("=")
         name = flag.removeprefix("--").replace("-", "_")
-        if word.startswith("--") and name not in specs and (now := advice(rule, name, value if equals else after)):
-            raise FieldError(f"{flag}: it is written otherwise now; give {now}")
+        if not word.startswith("--") or name in specs:
+            continue
+        after = itertools.takewhile(lambda each: not each.startswith("--"), words[i + 1 :])
+        given = value if equals else " ".join(after)
+        if now := next(filter(None, (advice(rule, name, given) for rule in names)), None):
+            raise written_now(f"{flag} {given}".strip(), now)
 
 
 def train_parser() -> Parser:

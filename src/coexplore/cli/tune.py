@@ -11,6 +11,7 @@ from coexplore.cli.parser import SEEDS, Parser, few, folder, seeds
 from coexplore.cli.results import train_all
 from coexplore.cli.tables import candidate_table, console, described, result_table
 from coexplore.results.choosing import MEASURES
+from coexplore.rules.renamed import advice, written_now
 from coexplore.run import Run, command, dashed, grid
 from coexplore.run.names import settings_of
 from coexplore.settings import Count, refusal
@@ -94,6 +95,9 @@ def _candidates(run: Run, options: dict[str, Any]) -> list[Run]:
         flag, _, text = term.partition("=")
         name = known.get(flag.strip().lstrip("-"))
         if name is None and (len(options["kinds"]) == 1 or flag not in every):
+            former = flag.strip().lstrip("-").replace("-", "_")
+            if now := next(filter(None, (advice(rule.name, former, text) for rule in run.rules)), None):
+                raise written_now(f"grid: {term}", now)
             raise refusal("grid", flag, f"one of {', '.join(known)}, as learning-rate=0.001,0.002", known)
         if name is not None:
             axes[name] = _values(run, name, text, options)

@@ -16,10 +16,12 @@ from coexplore.rules.baseline import Baseline, Expectation, Nothing
 from coexplore.rules.eligibility import Eligibility
 from coexplore.rules.layer import Layer, Message, Outcome, Sizes, likelihood
 from coexplore.rules.learning_signal import Advantage, Reward, Signal
-from coexplore.settings import Checked, Scalar, part
+from coexplore.rules.renamed import FORMER, keywords, written_now
+from coexplore.settings import Checked, Scalar, is_ours, part, shown, specs
 
 P = TypeVar("P")  # a layer's parameters
 A = TypeVar("A", bound=AbstractActivity)  # what it drew
+This = TypeVar("This", bound="Rule")
 OF_THE_LAW = ("explore", "log_probability")
 
 
@@ -33,6 +35,13 @@ class Rule(Checked, Generic[P, A]):
     learning_signal: Signal = part(Advantage(), "what it learns from: R, or R − V", options=(Reward, Advantage))
     # Which code of the user's this is; set where a Run is made, empty for rules of ours (run/editions.py).
     edition: str = eqx.field(default="", static=True, init=False)
+
+    def __new__(cls: type[This], *args: object, **fields: object) -> This:
+        """Refuse a former keyword of a rule of ours by a line that says how it is written now."""
+        for name in FORMER & fields.keys() if is_ours(cls) else ():
+            if now := keywords(cls.name, name, fields[name], specs(cls)):
+                raise written_now(f"{name}: {shown(fields[name])}", now)
+        return super().__new__(cls)
 
     @property
     def law(self) -> Law[P, A]:

@@ -13,15 +13,14 @@ import numpy as np
 from coexplore import rules, variants
 from coexplore.critic import ACTIVATIONS, VARIANCE, WITHOUT_UNITS, Critic
 from coexplore.rules import Rule
+from coexplore.rules.renamed import advice, written_now
 from coexplore.run.editions import edition_here, having_edition
 from coexplore.run.kinds import Layers, TaskName
 from coexplore.run.parts import Part, build_named, named
 from coexplore.run.run import BY_TASK, FLAGS, Run
-from coexplore.run.upgrade import advice
 from coexplore.settings import (
     Choice,
     EachLayer,
-    FieldError,
     Spec,
     flat_specs,
     flat_values,
@@ -147,7 +146,7 @@ def _changed_rules(run: Run, name: str, value: object) -> tuple[Rule, ...]:
     having = [i for i, rule in enumerate(run.rules) if name in flat_specs(type(rule))]
     if not having:
         if now := advice(run.rules[0].name, name, value):
-            raise FieldError(f"{name}: {shown(value)} is written otherwise now; give {now}")
+            raise written_now(f"{name}: {shown(value)}", now)
         raise refusal("setting", name, f"one of {', '.join(flat(run))}", flat(run))
     having = [i for i in having if name in flat_values(run.rules[i])] or having
     values = value if isinstance(value, tuple) else (value,) * len(having)

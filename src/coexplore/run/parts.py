@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from coexplore import variants
 from coexplore.rules import Rule
+from coexplore.rules.renamed import advice, written_now
 from coexplore.run.editions import edition_of, may_have_edition, with_told_edition
-from coexplore.run.upgrade import advice, upgraded
+from coexplore.run.upgrade import upgraded
 from coexplore.settings import (
     FieldError,
     Json,
@@ -102,7 +103,7 @@ def _identity(part: Rule | AnyTask) -> dict[str, Json]:
 def build_named(data: Json, find: Callable[[str], type[Part]], from_file: bool = False) -> Part:
     """The inverse of `describe_named` and of `named`.
 
-    A description in a file keeps its edition, even if that is unknown, and may have the names of an earlier release.
+    A description in a file keeps its edition, even if that is unknown, and may have former names.
     """
     data = dict(data)
     kind: type[Json] = find(data["name"])
@@ -123,11 +124,11 @@ def build_named(data: Json, find: Callable[[str], type[Part]], from_file: bool =
 
 
 def check_names(rule: str, data: Mapping[str, Json]) -> None:
-    """Check that a person's description of a rule of ours has no setting in the words of an earlier release.
+    """Check that a person's description of a rule of ours has no former setting.
 
     Raises:
         FieldError: if it has one; the line says how it is written now.
     """
     for name, value in data.items():
         if now := advice(rule, name, value):
-            raise FieldError(f"{name}: {shown(value)} is written otherwise now; give {now}")
+            raise written_now(f"{name}: {shown(value)}", now)

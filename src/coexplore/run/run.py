@@ -266,8 +266,8 @@ class Run:
         return _hash(self._content)
 
     def digest_in_file(self, described: Json = None) -> str:
-        """The digest that a file of an earlier release has in its name, if it describes the run by `described`, or by
-        default as that release would have; today's digest where nothing was renamed since."""
+        """The digest in the name of a file that describes the run by `described`, or by default in former names;
+        today's digest where no name is a former one."""
         if described is None and not self.setting._was_renamed:
             return self.digest
         content = content_in_file(self._content, described)
@@ -275,7 +275,7 @@ class Run:
 
     @functools.cached_property
     def _was_renamed(self) -> bool:
-        """Whether an earlier release would have described the run in other words."""
+        """Whether the run was described in former names."""
         return content_in_file(self._content) is not None
 
     @functools.cached_property

@@ -1,8 +1,10 @@
 """Which of many results are meant: `rule=boltzmann,units=64`."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 
 from coexplore import rules
+from coexplore.rules.renamed import selection, written_now
 from coexplore.run.names import dashed, flat, settings_of
 from coexplore.run.result import Result
 from coexplore.run.run import Run
@@ -22,14 +24,23 @@ def select(results: Sequence[Result], text: str) -> list[Result]:
         name = name.strip().lstrip("-").replace("-", "_")
         wanted.setdefault(name, set()).add(_rule_names(value.strip()) if name == "rule" else value.strip())
     settings = {setting: flat(setting) for setting in dict.fromkeys(result.setting for result in results)}
-    known = dict.fromkeys([*(name for values in settings.values() for name in values), *OF_A_RESULT])
-    for name in wanted:
+    known = dict.fromkeys([*(name for own in settings.values() for name in own), *OF_A_RESULT])
+    for name, values in wanted.items():
         if results and name not in known:
+            _refuse_former(name, values, settings)
             raise refusal("select", name, f"one of {', '.join(map(dashed, known))}", known)
     shared = {name: values for name, values in wanted.items() if name not in OF_A_RESULT}
     fitting = {setting for setting, values in settings.items() if _fits(setting, values, shared)}
     own = {name: wanted[name] for name in OF_A_RESULT if name in wanted}
     return [result for result in results if result.setting in fitting and (not own or _is(result, own))]
+
+
+def _refuse_former(name: str, values: Iterable[str], settings: Iterable[Run]) -> None:
+    """Refuse a former name of a setting by a line that says how it is written now."""
+    rules_here = dict.fromkeys(rule.name for setting in settings for rule in setting.rules)
+    for rule, value in itertools.product(rules_here, sorted(values)):
+        if now := selection(rule, name, value):
+            raise written_now(f"select: {dashed(name)}={value}", now)
 
 
 def _rule_names(value: str) -> str:

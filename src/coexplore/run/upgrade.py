@@ -1,19 +1,17 @@
-"""Old descriptions of our own rules, as files have them, in the names of today.
+"""Descriptions of our own rules in former names, as files have them, in the names of today.
 
-`centring` was one word for what multiplies (the learning signal) and for what is subtracted (the baseline); depression
-and rewards per layer were settings of the rules. A file keeps the description that it was written with. What a file
-means is worked out here when it is read: the rule, the names of its tensors and the digest in the file's name.
+A file keeps the description that it was written with. What it means is worked out here when the file is read: the rule,
+the names of its tensors and the digest in the file's name. Which names are former ones: rules/renamed.py.
 """
 
 import re
 from collections.abc import Mapping
 from typing import TypeVar
 
+from coexplore.rules.renamed import CENTRINGS, LOCAL, SIGNALS, baseline_of, usual_baseline, usual_centring
 from coexplore.settings import Json, Number, plain, unplain
 
 T = TypeVar("T")
-LOCAL = ("boltzmann", "recurrent", "reinforce")  # rules with a baseline; the others had a centring for its signal
-CENTRING = {"boltzmann": "reward"}  # the default; that of all other rules was "both"
 DEFAULTS: Mapping[str, Json] = {  # of the old settings, which a rule had only some of
     "chains": 1,
     "centring_strength": 1.0,
@@ -24,18 +22,6 @@ DEFAULTS: Mapping[str, Json] = {  # of the old settings, which a rule had only s
     "layer_reward": "global",
 }
 OLD = ("centring", *DEFAULTS)
-ADVICE: Mapping[str, str] = {  # how a person writes an old setting now
-    "chains": "--baseline chains --baseline-chains {}",
-    "centring_strength": "--baseline-strength {}",
-    "pair_strength": "--baseline-pairs {}",
-    "centring_rate": "--baseline-rate {}, or --learning-signal-rate",
-    "depression": "--variant depression --variant-form {}",
-    "depression_strength": "--variant depression --variant-strength {}",
-    "layer_reward": "--variant layer-reward --variant-by {}",
-}
-SIGNALS = {"none": "reward", "activity": "reward", "mean": "centred-advantage"}  # of all other centrings: advantage
-CENTRINGS = ("none", "activity", "reward", "both", "mean", "half", "drive", "usual", "predicted", "learned")
-ESTIMATES = ("half", "drive", "usual", "predicted", "learned")  # centrings that are baselines of the same name
 SETTINGS: Mapping[str, Mapping[str, str]] = {  # of each baseline: what its settings were called
     "none": {},
     "probability": {"strength": "centring_strength"},
@@ -57,14 +43,14 @@ def upgraded(data: Mapping[str, Json]) -> dict[str, Json]:
     if not old:
         return new
     rule = data["name"]
-    centring = old.get("centring", _usual(rule))
+    centring = old.get("centring", usual_centring(rule))
     if centring not in CENTRINGS:
         raise ValueError(f"no rule has ever had the centring {centring!r}")
     new["learning_signal"] = SIGNALS.get(centring, "advantage")
     if centring == "mean" and "centring_rate" in old:
         new["learning_signal_rate"] = old["centring_rate"]
     if rule in LOCAL:
-        new["baseline"] = baseline = _baseline(rule, centring)
+        new["baseline"] = baseline = baseline_of(rule, centring)
         named = SETTINGS[baseline].items()
         own_pairs = rule == "boltzmann"  # a baseline's `pairs` are no setting of the other rules
         new |= {f"baseline_{own}": old[was] for own, was in named if was in old and (own != "pairs" or own_pairs)}
@@ -83,7 +69,7 @@ def former(data: Mapping[str, Json]) -> dict[str, Json] | None:
 
     `data`: name and settings that are not at their defaults.
     """
-    signal, baseline = data.get("learning_signal", "advantage"), data.get("baseline", _usual_baseline(data["name"]))
+    signal, baseline = data.get("learning_signal", "advantage"), data.get("baseline", usual_baseline(data["name"]))
     strengths = {name: value for name, value in data.items() if name.startswith(("baseline_", "learning_signal_"))}
     if not strengths.keys() | data.keys() & {"learning_signal", "baseline", "variant"}:
         return None
@@ -134,7 +120,7 @@ def _without_parts(data: Mapping[str, Json]) -> dict[str, Json]:
 
 def without_defaults(rule: str, old: Mapping[str, Json]) -> dict[str, Json]:
     """Old settings that are not at the defaults that they had, in the form that files have."""
-    usual = {"centring": _usual(rule), **DEFAULTS}
+    usual = {"centring": usual_centring(rule), **DEFAULTS}
     return {name: _as_in_files(name, value) for name, value in old.items() if value != usual[name]}
 
 
@@ -162,40 +148,11 @@ def upgraded_names(described: Mapping[str, Json], tensors: Mapping[str, T]) -> d
     return {PART_TENSORS.sub(renamed, name): tensor for name, tensor in tensors.items()}
 
 
-def advice(rule: str, name: str, value: Json) -> str | None:
-    """How an old setting is written now; None if it is no old setting."""
-    if name != "centring":
-        return ADVICE[name].format(value) if name in ADVICE else None
-    if value not in CENTRINGS:
-        return "--learning-signal and --baseline"
-    new = upgraded({"name": rule, "centring": value})
-    usual = {"name": rule, "learning_signal": "advantage", "baseline": _usual_baseline(rule)}
-    words = [f"--{key.replace('_', '-')} {text}" for key, text in new.items() if usual.get(key) != text]
-    return " ".join(words) or "nothing, it is the default"
-
-
-def _usual(rule: str) -> str:
-    """The centring that a rule had by default."""
-    return CENTRING.get(rule, "both")
-
-
-def _usual_baseline(rule: str) -> str:
-    return _baseline(rule, _usual(rule)) if rule in LOCAL else "none"
-
-
-def _baseline(rule: str, centring: str) -> str:
-    if centring in ESTIMATES:
-        return centring
-    if centring in ("activity", "both"):
-        return "chains" if rule == "boltzmann" else "probability"
-    return "none"
-
-
 def _centring(rule: str, signal: str, baseline: str) -> str | None:
     """The inverse of what `upgraded` makes of a centring; None if no centring meant this."""
     if rule not in LOCAL:
         return {"reward": "activity", "advantage": "both"}.get(signal)
     found = (
-        each for each in CENTRINGS if SIGNALS.get(each, "advantage") == signal and _baseline(rule, each) == baseline
+        each for each in CENTRINGS if SIGNALS.get(each, "advantage") == signal and baseline_of(rule, each) == baseline
     )
     return next(found, None)

@@ -36,12 +36,12 @@ This = TypeVar("This", bound="Checked")
 # Declaring ------------------------------------------------------------------------------------------------------------
 
 
-def field(default: T, spec: Spec, static: bool = True, kw_only: bool = False) -> T:
+def field(default: T, spec: Spec, static: bool = True) -> T:
     """A dataclass field with its spec; static fields are structure, the others numbers that an engine may trace.
 
     To a type checker it is what its default is, as with dataclasses' own fields.
     """
-    return eqx.field(default=default, static=static, kw_only=kw_only, metadata={"spec": spec})
+    return eqx.field(default=default, static=static, metadata={"spec": spec})
 
 
 def number(
@@ -77,9 +77,15 @@ def switch(default: T, help: str) -> T:
 def part(default: T, help: str, *, options: tuple[type["Part"], ...], without: tuple[str, ...] = ()) -> T:
     """A setting that holds one of the parts in `options`, given by keyword; `default` and `help` as of number.
 
-    `without`: settings of these parts that have no effect in this record.
+    `without`: settings of these parts that have no effect in this record. A part may be given by its name.
     """
-    return field(default, OneOf(help, options, without), static=False, kw_only=True)
+    named = {option.name: option for option in options}
+    return eqx.field(
+        default=default,
+        kw_only=True,
+        converter=lambda given: named[given]() if isinstance(given, str) and given in named else given,
+        metadata={"spec": OneOf(help, options, without)},
+    )
 
 
 class Checked(eqx.Module):
