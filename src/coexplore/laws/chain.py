@@ -199,7 +199,7 @@ def _put(h: Array, i: Array, bit: Array) -> Array:
 
 
 class Beside(AbstractActivity):
-    """A draw that is sent up, and further ones (their batch axis is M·B) where there are any."""
+    """The draw that is sent up (`positive`), and M further ones where there are any (`negative`; batch axis M·B)."""
 
     h: Float[Array, "B N"]
     draws: Any
@@ -214,7 +214,7 @@ class Beside(AbstractActivity):
 
 
 class Further(Law[Coupled, Beside]):
-    """A chain, and `further` draws of it besides the one that is sent up, which only a baseline looks at."""
+    """A chain, drawn once to be sent up and `further` times for a baseline that estimates the mean of the draws."""
 
     binary: ClassVar[bool] = True
 

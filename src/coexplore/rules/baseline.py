@@ -1,4 +1,4 @@
-"""Baselines: what is subtracted from a draw.
+"""Baselines: what is subtracted from a draw H, and from the pairs H Hᵀ where a rule learns from pairs.
 
     none          H                                 H Hᵀ
     probability   H − κ P                                                 P = E[H | what the unit heard], of each draw
@@ -12,16 +12,16 @@ A unit can also estimate E[H | x] by itself:
     predicted     H − κ E,  E = σ(Uᵀx + u)          H Hᵀ − ρ E Eᵀ         ΔU = α x (H − E)ᵀ,  Δu = α (H − E)
     learned       H − κ E,  E = σ((W+U)ᵀx + b + u)  H Hᵀ − κ (E Eᵀ + Q)   ΔU, Δu as above; ΔQ = α (H Hᵀ − E Eᵀ − Q)
 
-Predictions begin at U = u = Q = 0, do not look at the signal and have no trace. With `learned` a unit knows its own
-drive, so that U has to learn only what the other units add: at c = 0 E is right from the start, and the rule is
-REINFORCE.
+What a unit learns here begins at U = u = Q = 0. It does not depend on the signal and has no trace. With `learned` a
+unit knows its own drive, so that U has to learn only what the other units add: at c = 0 E is right from the start, and
+the rule is REINFORCE.
 
-What is subtracted depends on x alone, so that with V the critic's value, for any law of H given x and any E(x),
+E depends on x alone. So with V the critic's value, for any law of H given x and any E(x),
 
     E[δ (H − κE) | x] = Cov(R, H | x) + (E[R | x] − V) (E[H | x] − κE)
 
 At κ = 1 the bias is the product of two errors: of V, and of E. E Eᵀ is not the negative phase of the pairs: it leaves
-(E[R | x] − V) Cov(H_i, H_j | x), so that a δ above 0 makes units that listen to each other listen more; Q takes the
+(E[R | x] − V) Cov(H_i, H_j | x), so that units with something in common are reinforced while V is too low; Q takes the
 mean of that away. (H − E)(H − E)ᵀ would lose a part of the gradient. Where units hear s = 2H − 1, s and 2E − 1 stand
 for H and E in the pairs.
 
@@ -49,8 +49,12 @@ RATE = "learning rate of what the baseline learns, as a multiple of its layer's"
 
 
 class Expectation(eqx.Module):
-    """What a baseline subtracts: `strength` · `value` from H, and `pair_strength` · (Σₖ values valuesᵀ + covariance)
-    from H Hᵀ (Q is `covariance`). `values` are `value` or the draws that it is the mean of."""
+    """What a baseline subtracts: `strength` · `value` from H, `pair_strength` · (Σₖ valuesₖ valuesₖᵀ + covariance) from
+    H Hᵀ.
+
+    `values` are E itself, or the K draws that it is the mean of; None: nothing is subtracted from H Hᵀ. `covariance` is
+    what E Eᵀ lacks of E[H Hᵀ]: Q.
+    """
 
     value: Float[Array, "*T B N"] | None = None
     strength: Scalar = 1.0

@@ -5,14 +5,16 @@
     W     ← W     + α   (R − V) x Hᵀ                         (eq:bm5)
     b     ← b     + α   (R − V) H                            (eq:bm6)
 
-Centring the reward stands in for the negative phase. A baseline is one: H − κ E for H, and H Hᵀ − κ E[H Hᵀ] for H Hᵀ;
-with `chains` E is the mean over M further chains (eq:bm1 – bm3).
+The update is the gradient of E[R] if H has the Boltzmann law Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h) and V is
+E[R | S]. One-by-one sampling approaches this law as T grows; synchronous sampling, the paper's, approaches another one.
+W_rec stays symmetric because its update is.
 
-Where the units hear s = 2H − 1 of each other (`chain_signals`) the law is ∝ exp((Wᵀx + b)·h + ¼ c sᵀ W_rec s), and
-½ s sᵀ stands for H Hᵀ. Adam cancels any factor of ΔW_rec, c too: c only scales the recurrence; `recurrent_rate` scales
-the rate. W_rec stays symmetric because its update is. The update is exact for H from the Boltzmann law
-Pr(h) ∝ exp((Wᵀx + b)·h + ½ c hᵀ W_rec h), which one-by-one sampling approaches as T grows; synchronous sampling, the
-paper's, approaches another law.
+No negative phase is needed where V is right. A baseline adds one (baseline.py): with `chains` what is subtracted from
+H and H Hᵀ is their mean over M further chains (eq:bm1 – bm3).
+
+Where the units hear s = 2H − 1 of each other (`chain_signals`), the law is ∝ exp((Wᵀx + b)·h + ¼ c sᵀ W_rec s), and
+½ s sᵀ stands for H Hᵀ. Adam cancels any factor of ΔW_rec, c too: c scales the recurrence alone, `recurrent_rate` the
+learning rate.
 
 Source: Chung (2022), section 2.2; the law: Ackley, Hinton and Sejnowski (1985).
 """

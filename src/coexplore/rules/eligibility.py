@@ -1,9 +1,9 @@
-"""What a draw is credited with: a matrix e for each parameter and episode, by which the signal is multiplied.
+"""Eligibilities: what a draw is credited with, a matrix e for each parameter and episode that the signal multiplies.
 
     ΔW = mean over the batch of signal · e
 
-A matrix is a product pre postᵀ and is never written out for an episode. `times` is linear in the signal by
-construction, because no other function knows the signal.
+A rule writes e as a sum of products pre postᵀ. The signal goes into `post` before the product is taken over the whole
+batch, so that no matrix of a single episode is ever made. Only `times` sees the signal, and it is linear in it.
 """
 
 import dataclasses
@@ -68,7 +68,7 @@ class Alone(Term):
 
 
 class Same(Term):
-    """A matrix that is the same in every episode."""
+    """`matrix`, the same in every episode: something that is learned, as Q of the baseline `learned`."""
 
     matrix: Float[Array, "N N"]
 
@@ -77,7 +77,7 @@ class Same(Term):
 
 
 class Zero(Term):
-    """Nothing, without arithmetic."""
+    """The eligibility 0. Subtracting it leaves the program, and so the bits of the result, as they are."""
 
     def times(self, signal: Float[Array, "B #N"]) -> Array:
         return jnp.zeros(())
@@ -87,6 +87,8 @@ class Zero(Term):
 
 
 class Scaled(Term):
+    """A term times a number, or entry by entry times a matrix."""
+
     scale: Scalar | Float[Array, "N N"]
     term: Term
 
@@ -95,6 +97,8 @@ class Scaled(Term):
 
 
 class Transposed(Term):
+    """The transposed matrix of a term."""
+
     term: Term
 
     def times(self, signal: Float[Array, "B #N"]) -> Array:
@@ -102,6 +106,8 @@ class Transposed(Term):
 
 
 class Sum(Term):
+    """Terms added up."""
+
     terms: tuple[Term, ...]
 
     def times(self, signal: Float[Array, "B #N"]) -> Array:
@@ -131,10 +137,10 @@ class Eligibility(eqx.Module):
 
 
 def filled(params: P, some: dict[str, Array]) -> P:
-    """Like `params`: these arrays by their names, and zeros for the others."""
+    """A record like `params` with the arrays `some` by their names, and zeros for the rest."""
     return dataclasses.replace(jax.tree.map(jnp.zeros_like, params), **some)
 
 
 def _summed(x: Array, ndim: int) -> Array:
-    """Summed over the axes before the last `ndim`."""
+    """x summed over all axes but the last `ndim`."""
     return x.sum(axis=tuple(range(x.ndim - ndim))) if x.ndim > ndim else x
