@@ -43,9 +43,14 @@ def test_settings_of_a_part_stand_below_its_flag_and_algorithm_1_has_few_entries
     own = [name for name in entries if name.replace("-", "_") in flat_specs(Boltzmann)]
     assert own == [dashed(name) for name in specs(Boltzmann)]
     assert len(own) <= 12
-    (baseline,) = re.findall(r"^  --baseline (.*?)^  --", text, re.M | re.S)
-    below = re.findall(r"^ {30}--([\w-]+):", baseline, re.M)
-    assert below == ["baseline-strength", "baseline-chains", "baseline-pairs", "baseline-rate"]
+    below = {
+        flag: re.findall(r"^ {30}--([\w-]+):", lines, re.M)
+        for flag, lines in re.findall(r"^  --(baseline|critic) (.*?)(?=^  --)", text, re.M | re.S)
+    }
+    assert below == {
+        "baseline": ["baseline-strength", "baseline-chains", "baseline-pairs", "baseline-rate"],
+        "critic": ["critic-width", "critic-rule", "critic-variance"],
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)

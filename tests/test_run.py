@@ -21,7 +21,7 @@ from coexplore import (
     UnbiasedWeightMax,
     grid,
 )
-from coexplore.rules.baseline import Chains, Learned, Nothing, Probability
+from coexplore.rules.baseline import Chains, Half, Learned, Nothing, Predicted, Probability
 from coexplore.rules.learning_signal import Reward
 from coexplore.run import PRESETS, change, command, flat, labels, written
 from coexplore.run.run import without_defaults
@@ -131,6 +131,7 @@ BAD = {
     "critic_width": lambda: grid(Run(critic=None), critic_width=[3]),
     # without effect
     "critic_variance": lambda: Critic(variance=0.3),
+    "critic_variance  ": lambda: Critic("softplus", rule="map-prop", variance=(0.1, 0.1)),
     "critic_variance ": lambda: grid(Run(critic=Critic("softplus")), critic_variance=[0.3, 0.4]),
     "learning_rate      ": lambda: Run(learning_rate=(0.01, 0.01, 0.01)),
     "learning_rate       ": lambda: Run(critic=Critic(width=(3, 2)), learning_rate=(0.1, 0.2, 0.1, 0.1, 0.1)),
@@ -151,6 +152,23 @@ def test_a_bad_value_gets_one_line_that_names_the_field_the_value_and_what_is_ri
     assert "is not allowed" in message
     assert "give " in message
     assert "\n" not in message
+
+
+def test_another_part_keeps_the_settings_that_both_parts_have():
+    run = Run(rule=Boltzmann(baseline=Half(strength=0.5, pairs=0.25)))
+    runs = grid(run, baseline=["predicted", "chains", "none"])
+    kept = [Predicted(strength=0.5, pairs=0.25), Chains(strength=0.5), Nothing()]
+    assert [each.rules[0].baseline for each in runs] == kept
+
+
+def test_a_setting_of_a_part_goes_to_the_layers_whose_part_has_it():
+    run = Run(rule=(Reinforce(), Boltzmann(baseline=Half())), hidden=(4, 3))
+    (both,) = grid(run, baseline_strength=0.5)
+    assert [rule.baseline for rule in both.rules] == [Probability(strength=0.5), Half(strength=0.5)]
+    (second,) = grid(run, baseline="predicted", baseline_pairs=0.5)
+    assert [rule.baseline for rule in second.rules] == [Predicted(), Predicted(pairs=0.5)]
+    (each,) = grid(run, baseline=[("predicted", "chains")], baseline_chains=2)
+    assert [rule.baseline for rule in each.rules] == [Predicted(), Chains(chains=2)]
 
 
 def test_a_rate_may_be_0_for_some_parts_and_at_the_end_of_a_schedule():

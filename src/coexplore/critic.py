@@ -100,6 +100,8 @@ class Critic(Checked):
         if isinstance(self.variance, tuple) and len(self.variance) != len(self.widths) + 1:
             count = len(self.widths) + 1
             raise refusal("critic_variance", self.variance, f"one value, or {count}: hidden layers, output")
+        if isinstance(self.variance, tuple) and len(set(self.variance)) == 1:
+            raise refusal("critic_variance", self.variance, f"{self.variance[0]}: it is that of all layers")
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from coexplore.cli.parser import Below, Parser
 from coexplore.rules import Rule
 from coexplore.run import PRESETS, base, dashed, flat
 from coexplore.run.kinds import Layers, TaskName
-from coexplore.run.names import Names, settings
+from coexplore.run.names import OF_CRITIC, Names, settings
 from coexplore.settings import Choice, EachLayer, FieldError, OneOf, Spec, Switch, specs
 from coexplore.tasks import registry
 from coexplore.tasks.base import AnyTask
@@ -26,6 +26,7 @@ def add_settings(parser: Parser, specs: Names, usual: Mapping[str, str]) -> None
     abouts = {name: f"{spec.help}: {spec.allowed}" for name, spec in specs.items()}
     abouts = {name: f"{about} [{usual[name]}]" if name in usual else about for name, about in abouts.items()}
     within = {own: name for name, spec in specs.items() for own in _settings_of_parts(name, _one(spec))}
+    within |= {own: "critic" for own in OF_CRITIC if own in specs}
     for name, spec in specs.items():
         one = _one(spec)
         lines = [abouts[name], *(f"--{dashed(own)}: {abouts[own]}" for own, part in within.items() if part == name)]
