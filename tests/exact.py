@@ -7,6 +7,7 @@ call: the batch holds every episode (s, path, a), the signal is multiplied by th
 """
 
 import itertools
+import types
 from functools import partial
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ def unheard(d):
     raise AssertionError("a local rule hears nothing of the layer above but the signal")
 
 
-UNHEARD = Message(None, unheard)
+UNHEARD = Message(types.SimpleNamespace(W=None, b=None), unheard)
 
 
 @jax.jit

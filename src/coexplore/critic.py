@@ -25,7 +25,7 @@ A − μ, which for a δ that does not depend on A gives the same direction on a
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import cast
 
 import equinox as eqx
 import jax
@@ -55,13 +55,19 @@ class CriticParams(eqx.Module):
     deeper: tuple[Affine, ...] = ()  # hidden layers above the first
 
     @property
-    def layers(self) -> tuple[Any, ...]:
+    def below(self) -> tuple[Affine, ...]:
+        """The hidden layers, from the first."""
+        return (*([] if self.hidden is None else [self.hidden]), *self.deeper)
+
+    @property
+    def layers(self) -> "tuple[Affine | Mean, ...]":
         """From the first to the output."""
-        return (*([] if self.hidden is None else [self.hidden]), *self.deeper, self.output)
+        return (*self.below, self.output)
 
     @classmethod
-    def of(cls, layers: Iterable[Any]) -> "CriticParams":
-        *hidden, output = layers
+    def of(cls, layers: "Iterable[Affine | Mean]") -> "CriticParams":
+        *below, output = layers
+        hidden = cast("list[Affine]", below)
         return cls(hidden[0] if hidden else None, output, tuple(hidden[1:]))
 
 
@@ -137,13 +143,12 @@ class Critic(Checked):
 
     def value(self, params: CriticParams, s: Float[Array, "B D"]) -> Float[Array, " B"]:
         """V(s)."""
-        *hidden, output = params.layers
-        if isinstance(output, Mean):
-            return jnp.broadcast_to(output.b, s.shape[:1])
+        if isinstance(params.output, Mean):
+            return jnp.broadcast_to(params.output.b, s.shape[:1])
         h = s
-        for layer in hidden:
+        for layer in params.below:
             h = ACTIVATIONS[self.activation](drive(layer, h))
-        return drive(output, h)[:, 0]
+        return drive(params.output, h)[:, 0]
 
     def credit(self, params: CriticParams, s: Float[Array, "B D"], delta: Float[Array, " B"]) -> CriticParams:
         """Ascent on δ·V(s), a mean over the batch: δ ∇V(s)."""

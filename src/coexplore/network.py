@@ -7,7 +7,7 @@ by δ ∇ log P(A | H).
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -23,8 +23,9 @@ from coexplore.rules.eligibility import filled
 from coexplore.rules.layer import PartParams, likelihood
 from coexplore.settings import Scalar
 from coexplore.tasks.base import Task
-from coexplore.units import drive, evenly, outer, sent
+from coexplore.units import Affine, Weighted, drive, evenly, outer, sent
 
+T = TypeVar("T")
 Activities = tuple[AbstractActivity, ...]
 Attempt = tuple[Array, tuple[Array, ...], Array]  # η, the values, and which episodes go on
 SMALLEST_STEP = 2.0**-32  # η at which relaxation gives up, and leaves the values as they were drawn
@@ -98,8 +99,8 @@ def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Param
 def spread_evenly(params: Params) -> Params:
     """Parameters before learning with every W of Glorot's uniform law instead of his normal one; what is 0 stays 0."""
 
-    def one(layer: Any) -> Any:
-        return dataclasses.replace(layer, W=evenly(layer.W)) if hasattr(layer, "W") else layer
+    def one(layer: T) -> T:
+        return eqx.tree_at(lambda p: p.W, layer, evenly(layer.W)) if isinstance(layer, Weighted) else layer
 
     of_critic = params.critic and CriticParams.of(map(one, params.critic.layers))
     return dataclasses.replace(params, layers=tuple(map(one, params.layers)), critic=of_critic)
@@ -190,7 +191,7 @@ def _log_joint(
 
 
 def outcome(
-    task: Task, actor: Actor, params: Params, state: Any, activities: Activities
+    task: Task, actor: Actor, params: Params, state: object, activities: Activities
 ) -> tuple[Activities, Float[Array, " B"]]:
     """What happened, and its reward R(S, A). Where the task grades, the right answer stands for A, R = log P(A | H)."""
     *_, below, output = actor.laws
@@ -258,7 +259,7 @@ def weights(network: Network, params: Params, delta: Float[Array, " B"]) -> Para
     if all(each is delta for each in signals) and not jax.tree.leaves([own.baseline for own in params.parts]):
         return None
 
-    def all_of(part: Any, weight: Float[Array, " B"]) -> Any:
+    def all_of(part: T, weight: Float[Array, " B"]) -> T:
         return jax.tree.map(lambda _: weight, part)
 
     ones = jnp.ones_like(delta)
@@ -298,7 +299,9 @@ def with_updates(params: Params, updates: Updates) -> Params:
     for i, (of_rule, of_baseline) in enumerate(updates):
         layers[i] = dataclasses.replace(layers[i], **of_rule)
         if of_baseline:
-            parts[i] = dataclasses.replace(parts[i], baseline=dataclasses.replace(parts[i].baseline, **of_baseline))
+            baseline = parts[i].baseline
+            assert baseline is not None
+            parts[i] = dataclasses.replace(parts[i], baseline=dataclasses.replace(baseline, **of_baseline))
     return dataclasses.replace(params, layers=tuple(layers), parts=tuple(parts))
 
 
@@ -308,6 +311,7 @@ def value(critic: Critic, params: CriticParams, s: Float[Array, "B D"], key: Key
         return critic.value(params, s)
     drawn = Actor(critic.laws)
     below = drawn.heard(s, act(drawn, Params(params.layers, None), s, key))[-1]
+    assert isinstance(params.output, Affine)
     return drive(params.output, below)[:, 0]
 
 
@@ -319,12 +323,13 @@ def _relaxed_credit(
     A − μ may be small beside A: it is what was drawn less how far μ has moved, for a difference would be rounded off.
     """
     *hidden, output = critic.laws
-    assert isinstance(output, Gaussian) and key is not None  # noqa: PT018
+    assert isinstance(output, Gaussian) and isinstance(params.output, Affine) and key is not None  # noqa: PT018
     drawn, layers = Actor(critic.laws), Params(params.layers, None)
     before = act(drawn, layers, s, key)
     relaxed = _relaxed(drawn, layers, s, before)
-    h, v = relaxed[-2].h, output.variance
-    off = v**0.5 * before[-1].draws[0] - (h - before[-2].h) @ params.layers[-1].W
+    h, v, last = relaxed[-2].h, output.variance, before[-1]
+    assert isinstance(last, Activity)
+    off = v**0.5 * last.draws[0] - (h - before[-2].h) @ params.output.W
     weight = jnp.where(off == 0, 0.0, 1 / jnp.where(off == 0, 1.0, off))[0, 0]
     below = Params(params.layers[:-1], None)
     values = tuple(activity.h for activity in relaxed[:-1])
@@ -365,8 +370,9 @@ def _part_credits(rule: Rule, layer: Layer, signal: Float[Array, " B"]) -> PartP
     return PartParams(of_baseline, rule.learning_signal.credit(own.learning_signal, signal))
 
 
-def _completed(params: Any, credit: Any) -> Any:
+def _completed(params: T, credit: object) -> T:
     """The credit with zeros for parameters that it does not have."""
     if type(credit) is type(params):
         return credit
+    assert dataclasses.is_dataclass(credit)
     return filled(params, {field.name: getattr(credit, field.name) for field in dataclasses.fields(credit)})

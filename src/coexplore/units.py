@@ -1,6 +1,6 @@
 """What layers are made of: weights that give a drive d, Bernoulli-logistic units that fire with probability σ(d)."""
 
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -31,6 +31,16 @@ def sent(h: Float[Array, "*shape"], signals: str) -> Float[Array, "*shape"]:
     return 2 * h - 1 if signals == "signed" else h
 
 
+@runtime_checkable
+class Weighted(Protocol):
+    """Parameters of any layer: weights `W` [D, N] and biases `b` [N], beside which there may be others."""
+
+    @property
+    def W(self) -> Float[Array, "D N"]: ...
+    @property
+    def b(self) -> Float[Array, " N"]: ...
+
+
 class Affine(eqx.Module):
     """Parameters of a feedforward layer: weights `W` [D, N] and biases `b` [N]."""
 
@@ -38,7 +48,7 @@ class Affine(eqx.Module):
     b: Float[Array, " N"]
 
 
-def drive(params: Any, x: Float[Array, "B D"]) -> Float[Array, "B N"]:
+def drive(params: Weighted, x: Float[Array, "B D"]) -> Float[Array, "B N"]:
     """Wᵀx + b: what the units of a layer with `params` W and b make of what they hear, `x`."""
     return x @ params.W + params.b
 

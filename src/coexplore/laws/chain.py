@@ -13,7 +13,7 @@ Source: Chung (2022); `lazy` is this project's.
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -202,13 +202,14 @@ class Beside(AbstractActivity):
     """The draw that is sent up (`positive`), and M further ones where there are any (`negative`; batch axis M·B)."""
 
     h: Float[Array, "B N"]
-    draws: Any
-    positive: Any
-    negative: Any
+    draws: Array | eqx.Module
+    positive: AbstractActivity
+    negative: AbstractActivity | None
 
     @property
     def further(self) -> Float[Array, "M B N"]:
         """H of the further draws."""
+        assert self.negative is not None, "only baselines that ask for further draws look at them"
         h = self.negative.h
         return h.reshape(-1, self.h.shape[0], h.shape[1])
 

@@ -4,16 +4,16 @@ d = Wᵀx + b is the drive of a layer. What a layer learns from its draws is its
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore.settings import Scalar
-from coexplore.units import Affine, glorot
+from coexplore.units import Affine, Weighted, glorot
 
-P = TypeVar("P")  # the layer's parameters
+P = TypeVar("P", bound=Weighted)  # the layer's parameters
 A = TypeVar("A", bound="AbstractActivity")  # what it drew
 
 
@@ -21,7 +21,7 @@ class AbstractActivity(eqx.Module):
     """What a layer did: `h` goes up, `draws` are the random numbers behind it; a law adds what credit needs."""
 
     h: eqx.AbstractVar[Float[Array, "B N"]]
-    draws: eqx.AbstractVar[Any]
+    draws: eqx.AbstractVar[Array | eqx.Module]
 
 
 class Activity(AbstractActivity):

@@ -1,7 +1,7 @@
 """The learning rules, by name: ours, and those that other packages offer under the entry point `coexplore.rules`."""
 
 from importlib.metadata import EntryPoint
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from coexplore.rules.backprop import Backprop
 from coexplore.rules.boltzmann import Boltzmann
@@ -16,6 +16,7 @@ from coexplore.settings import (
     INSTALL,
     FieldError,
     Unknown,
+    build,
     latest,
     loaded,
     module_named,
@@ -54,7 +55,7 @@ class Alias(NamedTuple):
     """Another name of a rule with some of its settings fixed. Files and digests have the rule's own name."""
 
     rule: type[Rule]
-    settings: dict[str, Any]
+    settings: dict[str, bool]
     title: str
 
 
@@ -83,7 +84,7 @@ def usual(name: str) -> Rule:
         FieldError: if there is none, or if it cannot be used.
     """
     if alias := ALIASES.get(name):
-        return alias.rule(**alias.settings)
+        return build(alias.rule, alias.settings)
     return find(name)()
 
 
@@ -140,9 +141,10 @@ def _offered(name: str) -> type[Rule]:
     return rule
 
 
-def _usable(name: str, rule: Any) -> type[Rule]:
+def _usable(name: str, rule: object) -> type[Rule]:
     if why := unfit(rule):
         raise FieldError(f"rule: {name!r} cannot be used: {why}")
+    assert isinstance(rule, type)
     return rule
 
 

@@ -4,7 +4,7 @@ Batch axis B, inputs D, units N; in equations H is `h`, S is `x` for the first h
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from coexplore.laws import AbstractActivity, Law
-from coexplore.units import Affine, drive
+from coexplore.units import Affine, Weighted, drive
 
-P = TypeVar("P")  # a layer's parameters
+P = TypeVar("P", bound=Weighted)  # a layer's parameters
 A = TypeVar("A", bound=AbstractActivity)  # what it drew
 
 
@@ -30,8 +30,8 @@ class Sizes(NamedTuple):
 class PartParams(eqx.Module):
     """Parameters of the parts of a layer's rule; None where a part learns nothing."""
 
-    baseline: Any = None
-    learning_signal: Any = None
+    baseline: eqx.Module | None = None
+    learning_signal: eqx.Module | None = None
 
 
 class Layer(eqx.Module, Generic[P, A]):
@@ -61,7 +61,7 @@ class Message(eqx.Module):
     `of_output`: the layer above is the output.
     """
 
-    params: Any  # with W and b
+    params: Weighted
     of_drive: Callable[[Float[Array, "B M"]], Float[Array, " B"]]
     graded: bool = eqx.field(default=False, static=True)
     of_output: bool = eqx.field(default=False, static=True)

@@ -6,7 +6,7 @@ Local    a rule of one equation, ΔW = signal · eligibility, which sees nothing
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar, final
+from typing import ClassVar, Generic, TypeVar, final
 
 import equinox as eqx
 from jaxtyping import Array, Float, Key
@@ -18,8 +18,9 @@ from coexplore.rules.layer import Layer, Message, Outcome, Sizes, likelihood
 from coexplore.rules.learning_signal import Advantage, Reward, Signal
 from coexplore.rules.renamed import FORMER, keywords, written_now
 from coexplore.settings import Checked, Scalar, is_ours, part, shown, specs
+from coexplore.units import Weighted
 
-P = TypeVar("P")  # a layer's parameters
+P = TypeVar("P", bound=Weighted)  # a layer's parameters
 A = TypeVar("A", bound=AbstractActivity)  # what it drew
 This = TypeVar("This", bound="Rule")
 OF_THE_LAW = ("explore", "log_probability")
@@ -58,7 +59,7 @@ class Rule(Checked, Generic[P, A]):
         return self.law.init(sizes.inputs, sizes.units, key)
 
     @abstractmethod
-    def credit(self, layer: Layer[P, A], signal: Float[Array, "B 1"], above: Message) -> Any:
+    def credit(self, layer: Layer[P, A], signal: Float[Array, "B 1"], above: Message) -> object:
         """The ascent direction: a record of batch means by the names of `layer.params`.
 
         Parameters that the record does not have stay as they are, bit for bit. Linear in the signal where agents learn
@@ -81,7 +82,7 @@ class Rule(Checked, Generic[P, A]):
         """What is subtracted from a draw; a field of rules that have a choice."""
         return Nothing()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         for name in OF_THE_LAW:
             if name in cls.__dict__:
@@ -102,7 +103,7 @@ class Local(Rule[P, A]):
         E = self.baseline(layer.parts.baseline, layer)
         return self.eligibility(layer, E).times(signal, layer.params)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "credit" in cls.__dict__:
             raise TypeError(f"{cls.__name__}.credit: a Local rule has an `eligibility`; derive it from Rule instead")
