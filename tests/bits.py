@@ -114,7 +114,7 @@ def build():
 
 
 def in_names_of_today(found):
-    """What an earlier release recorded, with its tensors by the names that they have now."""
+    """What was recorded under former names, with its tensors by the names that they have now."""
     known = {f"{name} on {engine}": described for name, described in VARIANTS.items() for engine in engines.NAMES}
     return {
         name: {**one, "tensors": upgraded_names(known[name], one["tensors"])} if name in known else one

@@ -12,7 +12,7 @@ sorted digests of a source, in up to three parts:
     variants   names a centring, a depression or a layer reward
 
 "Names" means: has a value other than the rule's default. Of `numbers` and `variants` these are the digests that files
-have in their names: those of the release that knew the names; `numbers now` and `variants now` are the runs' own. What
+have in their names, of descriptions in former names; `numbers now` and `variants now` are the runs' own. What
 is drawn comes from the table below: names and values are those of files, whatever the library's classes look like. Do
 not reorder it: the order decides what is drawn.
 """
@@ -202,7 +202,7 @@ def rules_of(description):
 
 
 def part_of(description):
-    """Which of the three parts a run belongs to, described in the words of either release."""
+    """Which of the three parts a run belongs to, described in names of today or in former ones."""
     rules = rules_of(description)
     for rule in rules:
         name = rule["name"]

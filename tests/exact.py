@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from coexplore import network
-from coexplore.laws import Activity, Bernoulli, Beside, Coupled, Path
+from coexplore.laws import Activity, Bernoulli, Coupled, Path, Phases
 from coexplore.network import Network, Params
 from coexplore.rules import Boltzmann, Layer, Reinforce
 from coexplore.rules.layer import Message, PartParams
@@ -215,7 +215,7 @@ def activity(rule, params, x: jax.Array, H: jax.Array):
     heard = sent(own[2][:-1], rule.chain_signals)
     P = sigmoid(rule.coupling * (heard @ own[0].W_rec) + own[1] @ own[0].W + own[0].b)
     path = Path(H=H, P=jnp.asarray(P), h=H[-1], draws=jnp.zeros_like(H))
-    return Beside(h=path.h, draws=path.draws, positive=path, negative=None) if isinstance(rule, Boltzmann) else path
+    return Phases(h=path.h, draws=path.draws, positive=path, negative=None) if isinstance(rule, Boltzmann) else path
 
 
 def credit(rule, params, x, H, delta, parts=PartParams()):

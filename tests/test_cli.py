@@ -88,10 +88,12 @@ def test_list_names_rules_tasks_and_engines_with_a_line_for_each(here):
 
 def test_help_explains_every_flag(here):
     text = " ".join(here("train", "recurrent", "--help").stdout.split())
-    of_rule = ("coupling", "steps", "trace-decay", "learning-signal", "baseline", "baseline-strength", "baseline-rate")
+    of_rule = ("coupling", "steps", "trace-decay", "learning-signal", "baseline")
     for flag in (*of_rule, "bits", "encoding", "rewards"):
         assert f"--{flag} " in text
-    for flag in ("units", "episodes", "batch", "learning-rate", "critic", "critic-width", "seed", "seeds", "engine"):
+    for below in ("baseline-strength", "baseline-rate", "critic-width"):
+        assert f"--{below}: " in text
+    for flag in ("units", "episodes", "batch", "learning-rate", "critic", "seed", "seeds", "engine"):
         assert f"--{flag} " in text
     assert here("--help").returncode == 0
     assert here().returncode == 2
@@ -114,10 +116,10 @@ BAD = {
     "train reinforce --baseline foo": "baseline: 'foo' is not allowed; give none | probability | predicted",
     "train ste --learning-signal foo": "learning_signal: 'foo' is not allowed; give reward | advantage",
     "train boltzmann --baseline none --baseline-pairs 0.5": "baseline_pairs: 0.5 is not allowed; give it with baseline",
-    "train boltzmann --centring predicted": "--centring: it is written otherwise now; give --baseline predicted\n",
-    "train reinforce --centring=none": "--centring: it is written otherwise now; give --learning-signal reward --base",
-    "train boltzmann --chains 4": "--chains: it is written otherwise now; give --baseline chains --baseline-chains 4",
-    "train --centring both --layers ste,ste": "--centring: it is written otherwise now; give nothing, it is the",
+    "train boltzmann --centring predicted": "--centring predicted is written otherwise now; give --baseline predic",
+    "train reinforce --centring=none": "--centring none is written otherwise now; give --learning-signal reward --base",
+    "train boltzmann --chains 4": "--chains 4 is written otherwise now; give --baseline chains --baseline-chains 4",
+    "train --centring both --layers ste,ste": "--centring both is written otherwise now; give nothing",
     "train reinforce --units 64-": "units: '64-' is not allowed",
     "train reinforce --units 0": "units: [0] is not allowed",
     "train reinforce --bits 9": "bits: 9 is not allowed; give a whole number from 1 to 6",

@@ -177,7 +177,7 @@ UNITS = (1, 13, 32, 60, 64, 96, 128, 150, 300, 512)
 
 
 def descriptions(count=500):
-    """Random runs as plain data, drawn from the tables above, in the words of the first release."""
+    """Random runs as plain data, drawn from the tables above, in former names."""
     rng = random.Random(0)
 
     def some(fields):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore.laws import Beside, Coupled
+from coexplore.laws import Coupled, Phases
 from coexplore.laws import Path as Chain
 from coexplore.rules import Boltzmann
 from coexplore.rules.baseline import Chains
@@ -43,7 +43,7 @@ def two_phase_credit(rule, task, params, log_p, V):
     signal = np.repeat(exact.signals(rule, all_, V), m)
     x, positive = jnp.asarray(np.repeat(all_.x, m, axis=0)), jnp.asarray(np.repeat(all_.H[0], m, axis=0))
     negative = np.concatenate([np.tile(h[combo], (n, 1)) for combo in combos])  # M·B rows, chain after chain
-    activity = Beside(positive, jnp.zeros(()), chain_of(positive), chain_of(negative))
+    activity = Phases(positive, jnp.zeros(()), chain_of(positive), chain_of(negative))
     return exact.credit_for(rule, params, x, activity, jnp.asarray(len(weight) * weight * signal)[:, None])
 
 
@@ -100,7 +100,7 @@ def test_the_closed_form_of_the_variance_against_brute_force(M):
     total = mean = 0.0
 
     def one(x, h_pos, signal, negative):
-        activity = Beside(h_pos[None], jnp.zeros(()), chain_of(h_pos[None]), chain_of(negative))
+        activity = Phases(h_pos[None], jnp.zeros(()), chain_of(h_pos[None]), chain_of(negative))
         return exact.credit_for(rule, params, x[None], activity, signal[None, None]).W
 
     for combo in np.ndindex(*[len(h)] * M):

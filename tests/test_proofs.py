@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from coexplore.laws import Beside, Coupled, SingleDraws, Sweeps
+from coexplore.laws import Coupled, Phases, SingleDraws, Sweeps
 from coexplore.rules import Boltzmann, Recurrent, Reinforce
 from coexplore.rules.baseline import Nothing
 from coexplore.rules.learning_signal import Advantage, Reward
@@ -388,7 +388,7 @@ def test_m8_the_one_by_one_sampler_makes_exactly_the_single_unit_transitions():
     sweeps = Sweeps(h_0=h_0, bits=bits.astype(jnp.float64), h=h_T, draws=draws)
     rule = Boltzmann(coupling=c, steps=1, sampler="one-by-one")
     d = jnp.repeat(x @ params.W + params.b, len(paths), axis=0)
-    log_p = rule.law.log_probability(params, d, Beside(sweeps.h, draws, sweeps, None))
+    log_p = rule.law.log_probability(params, d, Phases(sweeps.h, draws, sweeps, None))
     law = np.bincount(ends, weights=0.25 * np.exp(np.asarray(log_p)), minlength=4)
     first = jnp.exp(exact.independent(Affine(params.W, params.b), x))[0]
     kernel = exact.single_kernel(params, c, x)[0]

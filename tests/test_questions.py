@@ -15,7 +15,7 @@ from test_proofs import coupled_case
 
 from coexplore import Boltzmann
 from coexplore.engines import cpu
-from coexplore.laws import Beside, Coupled, Lazy
+from coexplore.laws import Coupled, Lazy, Phases
 from coexplore.laws import Path as Steps
 from coexplore.paper.evidence import Evidence
 from coexplore.paper.figures import FIGURES
@@ -56,7 +56,7 @@ def test_the_lazy_chain_makes_exactly_the_transitions_of_units_that_are_drawn_ha
     steps = Steps(P=H[1:], H=H, h=H[-1], draws=H)
     d = jnp.repeat(x @ params.W + params.b, len(paths), axis=0)
     rule = Boltzmann(coupling=c, steps=2, sampler="lazy")
-    p = np.exp(np.asarray(rule.law.log_probability(params, d, Beside(H[-1], H, steps, None))))
+    p = np.exp(np.asarray(rule.law.log_probability(params, d, Phases(H[-1], H, steps, None))))
     law = np.bincount(paths[:, 2], weights=p, minlength=4)
     first = np.exp(np.asarray(exact.independent(params, x)))[0]
     kernel = lazy_kernel(params, c, np.asarray(x[0]))

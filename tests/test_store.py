@@ -358,7 +358,7 @@ def test_a_checkpoint_of_an_earlier_version_is_gone_on_from_though_runs_have_gai
     store = Store(old)
     (path,) = old.glob("checkpoints/*")
     about, tensors, provenance = unseal(path)
-    for field in ("centring_strength", "chains", "sampler"):  # as its release called them
+    for field in ("centring_strength", "chains", "sampler"):  # by their former names
         del about["run"]["rule"][field]
     del about["run"]["critic"]["activation"]
     seal(path, about, tensors, {"built": provenance["built"]})

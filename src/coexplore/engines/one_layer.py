@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 
 from coexplore.critic import Critic
-from coexplore.laws import Further, Synchronous
+from coexplore.laws import Synchronous, TwoPhase
 from coexplore.rules import Boltzmann, Recurrent, Reinforce, Rule, StraightThrough, UnbiasedWeightMax
 from coexplore.rules.baseline import Drive, Half, Nothing, Predicted, Probability
 from coexplore.rules.learning_signal import Advantage, Reward
@@ -168,7 +168,7 @@ def multiplexer(run: Run) -> Multiplexer:
 def chain(run: Run) -> Synchronous | None:
     """The chain by which the hidden layer draws; None for independent units."""
     law = run.rules[0].law
-    law = law.chain if isinstance(law, Further) else law
+    law = law.chain if isinstance(law, TwoPhase) else law
     return law if isinstance(law, Synchronous) else None
 
 

@@ -198,8 +198,8 @@ def _put(h: Array, i: Array, bit: Array) -> Array:
     return h.at[jnp.arange(h.shape[0]), i].set(bit)
 
 
-class Beside(AbstractActivity):
-    """The draw that is sent up (`positive`), and M further ones where there are any (`negative`; batch axis M·B)."""
+class Phases(AbstractActivity):
+    """The draw of the positive phase, which is sent up, and M of the negative one, if there is one (batch axis M·B)."""
 
     h: Float[Array, "B N"]
     draws: Array | eqx.Module
@@ -214,8 +214,8 @@ class Beside(AbstractActivity):
         return h.reshape(-1, self.h.shape[0], h.shape[1])
 
 
-class Further(Law[Coupled, Beside]):
-    """A chain, drawn once to be sent up and `further` times for a baseline that estimates the mean of the draws."""
+class TwoPhase(Law[Coupled, Phases]):
+    """A chain, drawn once to be sent up, and `further` times for a baseline that estimates the mean of the draws."""
 
     binary: ClassVar[bool] = True
 
@@ -225,16 +225,16 @@ class Further(Law[Coupled, Beside]):
     def init(self, D: int, N: int, key: Key[Array, ""]) -> Coupled:
         return self.chain.init(D, N, key)
 
-    def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Beside:
+    def explore(self, params: Coupled, x: Float[Array, "B D"], key: Key[Array, ""]) -> Phases:
         up, beside = jax.random.split(key)
         first = self.chain.explore(params, x, up)
         others = self.chain.explore(params, jnp.tile(x, (self.further, 1)), beside) if self.further else None
-        return Beside(h=first.h, draws=first.draws, positive=first, negative=others)
+        return Phases(h=first.h, draws=first.draws, positive=first, negative=others)
 
-    def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Beside) -> Float[Array, " B"]:
+    def log_probability(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
         return self.chain.log_probability(params, d, activity.positive)
 
-    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Beside) -> Float[Array, " B"]:
+    def log_last(self, params: Coupled, d: Float[Array, "B N"], activity: Phases) -> Float[Array, " B"]:
         return self.chain.log_last(params, d, activity.positive)
 
     def heard(self, h: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

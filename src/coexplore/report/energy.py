@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from coexplore.laws import Further, Synchronous
+from coexplore.laws import Synchronous, TwoPhase
 from coexplore.programs import in_our_config
 from coexplore.report.settings import short
 from coexplore.run import Result
@@ -29,7 +29,7 @@ def energies(result: Result) -> dict[str, Any] | None:
     """Before and after learning, on a few inputs; None where the first layer has no such chain or one too long to be
     drawn, where there are no parameters, and for environments, whose states cannot be chosen."""
     law, task = at_the_end(result.run.rules[0]).law, result.run.task
-    chain = law.chain if isinstance(law, Further) else None
+    chain = law.chain if isinstance(law, TwoPhase) else None
     if type(chain) is not Synchronous or chain.steps > LONGEST:
         return None
     if result.params is None:

@@ -21,7 +21,7 @@ Source: Chung (2022), section 2.2; the law: Ackley, Hinton and Sejnowski (1985).
 
 from typing import ClassVar
 
-from coexplore.laws import Beside, Chain, Coupled, Further, Lazy, OneByOne, Synchronous
+from coexplore.laws import Chain, Coupled, Lazy, OneByOne, Phases, Synchronous, TwoPhase
 from coexplore.rules.baseline import Baseline, Chains, Drive, Expectation, Half, Learned, Nothing, Predicted, Usual
 from coexplore.rules.eligibility import Alone, Eligibility, Pair, off_diagonal
 from coexplore.rules.layer import Layer
@@ -33,7 +33,7 @@ from coexplore.units import SIGNALS
 SAMPLERS: dict[str, type[Chain]] = {"synchronous": Synchronous, "lazy": Lazy, "one-by-one": OneByOne}
 
 
-class Boltzmann(Local[Coupled, Beside]):
+class Boltzmann(Local[Coupled, Phases]):
     name: ClassVar[str] = "boltzmann"
     title: ClassVar[str] = "Algorithm 1, coordinated exploration with a Boltzmann machine"
 
@@ -52,14 +52,14 @@ class Boltzmann(Local[Coupled, Beside]):
     )
 
     @property
-    def law(self) -> Further:
-        return Further(SAMPLERS[self.sampler](self.coupling, self.steps, self.chain_signals), self.baseline.further)
+    def law(self) -> TwoPhase:
+        return TwoPhase(SAMPLERS[self.sampler](self.coupling, self.steps, self.chain_signals), self.baseline.further)
 
     @property
     def rates(self) -> dict[str, Scalar]:
         return {"W_rec": self.recurrent_rate}
 
-    def eligibility(self, layer: Layer[Coupled, Beside], E: Expectation) -> Eligibility:
+    def eligibility(self, layer: Layer[Coupled, Phases], E: Expectation) -> Eligibility:
         x, H, heard = layer.x, layer.h, self.law.heard
         half = 0.5 if self.chain_signals == "signed" else 1.0
         together = Pair(heard(H), heard(H)) - E.pairs(heard)

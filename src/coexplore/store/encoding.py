@@ -40,7 +40,7 @@ def key(run: Run, engine: str) -> str:
 
 
 def former_key(run: Run, engine: str) -> str:
-    """What an earlier release called them."""
+    """What they are called where the run is described in former names."""
     return f"{run.digest_in_file()}.{engine}-{engines.stream(run, engine)}"
 
 

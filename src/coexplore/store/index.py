@@ -167,7 +167,7 @@ class Index:
 
 
 def _digest_in(name: str, setting: Run) -> str | None:
-    """The digest of a run, which is in the name of its file; None if an earlier release may have named it."""
+    """The digest of a run, which is in the name of its file; None if that may be made of former names."""
     return name[:DIGEST] if setting.digest == setting.digest_in_file() else None
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from jaxtyping import Array, Float
 
-from coexplore.laws import Beside, Coupled, Path
+from coexplore.laws import Coupled, Path, Phases
 from coexplore.rules import Boltzmann, Recurrent, Rule
 from coexplore.rules.baseline import Expectation, Learned
 from coexplore.rules.eligibility import Alone, Eligibility, Pair, Term, off_diagonal
@@ -41,7 +41,7 @@ class DepressedBoltzmann(Boltzmann):
         if self.variant_form == ALONE and (self.chain_signals == "signed" or isinstance(self.baseline, Learned)):
             raise refusal("variant_form", ALONE, "another with a signed chain (½ s sᵀ has it) or the baseline learned")
 
-    def eligibility(self, layer: Layer[Coupled, Beside], E: Expectation) -> Eligibility:
+    def eligibility(self, layer: Layer[Coupled, Phases], E: Expectation) -> Eligibility:
         form, eta = self.variant_form, self.variant_strength
         W_rec = super().eligibility(layer, E)["W_rec"]
         if form == ALONE:
