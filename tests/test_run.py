@@ -74,6 +74,7 @@ def test_digests_never_change():
 
 def test_digests_agree_on_what_is_the_same_and_differ_on_what_is_not():
     assert Run(rule=Boltzmann(coupling=1)) == Run(rule=Boltzmann(coupling=1.0))
+    assert Run(rule=Boltzmann(baseline=Half(pairs=1))) == Run(rule=Boltzmann(baseline=Half(pairs=1.0)))
     assert Run(rule=Boltzmann(coupling=Linear(0.5, 0.5))) == Run(rule=Boltzmann(coupling=0.5))
     assert Run(rule=(Reinforce(), Reinforce()), hidden=(4, 2)) == Run(rule=Reinforce(), hidden=(4, 2))
     assert Run(batch=16) == Run()

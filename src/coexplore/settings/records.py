@@ -217,7 +217,8 @@ def checked(record: Record) -> Record:
         given = getattr(record, name)
         value = spec.check(name, given)
         value = checked(value) if isinstance(value, Part) else value
-        if type(value) is not type(given) or value != given:
+        same = value is given if isinstance(value, Part) else value == given  # parts of 1 and of 1.0 are equal
+        if type(value) is not type(given) or not same:
             changed[name] = value
     return dataclasses.replace(record, **changed) if changed else record
 
