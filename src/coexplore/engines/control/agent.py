@@ -85,7 +85,7 @@ def nothing_drawn(net: Network, params: Params, D: int, B: int) -> Any:
     """Zeros in the place of what an agent drew last, if anything of its network learns outside the optimiser."""
     if not network.updates_itself(net):
         return None
-    act = functools.partial(network.act, net.actor, params)
+    act = functools.partial(network.act, worked_out(net, 0.0).actor, params)
     shapes = jax.eval_shape(act, jnp.zeros((1, D)), jax.random.key(0))
     return jax.tree.map(lambda x: jnp.zeros((B, *x.shape), x.dtype), shapes)
 
