@@ -19,6 +19,7 @@ from coexplore import (
     Local,
     Multiplexer,
     Run,
+    count,
     engines,
     grid,
     load,
@@ -167,6 +168,26 @@ def test_an_edition_of_each_kind_is_part_of_the_digest():
         rule["edition"] = "f" * 16
         digests.add(Run.from_dict(described).digest)
     assert len(digests) == 1 + len(TOGETHER)
+
+
+class OldNames(own.Population):
+    """Its settings are called as some of ours once were."""
+
+    name = "own-old-names"
+    chains: int = count(1, "for these tests", low=1)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [own.Eager(baseline=own.RunningMean(tau=2.0)), OldNames(chains=3, learning_signal=Reward())],
+    ids=lambda r: r.name,
+)
+def test_settings_may_be_called_as_those_of_an_earlier_release(rule):
+    """A file with old names of ours is known by another digest; one of a user's rule never is."""
+    run = a_run("xla", rule)
+    described = run.to_dict()
+    assert Run.from_dict(described, imported_only=True) == run
+    assert run.digest_in_file(described) == run.digest_in_file() == run.digest
 
 
 # Two layers of one kind -----------------------------------------------------------------------------------------------

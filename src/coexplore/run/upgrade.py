@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
+from coexplore.rules import BUILT_IN
 from coexplore.rules.renamed import CENTRINGS, LOCAL, SIGNALS, baseline_of, usual_baseline, usual_centring
 from coexplore.settings import Json, Number, plain, unplain
 
@@ -65,10 +66,13 @@ def upgraded(data: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def former(data: Mapping[str, Json]) -> dict[str, Json] | None:
-    """The description without defaults that a rule had in old names; None if it has the same today, or had none.
+    """The description without defaults that a rule of ours had in old names; None if it has the same today, or had
+    none. Rules of users were never renamed, whatever their settings are called.
 
     `data`: name and settings that are not at their defaults.
     """
+    if data["name"] not in BUILT_IN:
+        return None
     signal, baseline = data.get("learning_signal", "advantage"), data.get("baseline", usual_baseline(data["name"]))
     strengths = {name: value for name, value in data.items() if name.startswith(("baseline_", "learning_signal_"))}
     if not strengths.keys() | data.keys() & {"learning_signal", "baseline", "variant"}:
@@ -110,7 +114,7 @@ def content_in_file(content: Mapping[str, Json], described: Mapping[str, Json] |
 
 def _as_told(now: Mapping[str, Json], told: Mapping[str, Json]) -> dict[str, Json] | None:
     """A rule's content under the old names that a description has; None if it has none."""
-    old = {name: told[name] for name in OLD if name in told}
+    old = {name: told[name] for name in OLD if name in told and now["name"] in BUILT_IN}
     return {**_without_parts(now), **without_defaults(now["name"], old)} if old else None
 
 
