@@ -16,6 +16,7 @@ from gymnasium.experimental.functional import FuncEnv
 from coexplore import (
     Control,
     Critic,
+    Linear,
     Local,
     Multiplexer,
     Run,
@@ -225,6 +226,12 @@ def test_every_check_of_a_rule_passes(rule, here):
     assert [line for line in lines if not line.startswith("ok")] == [lines[-1]]
     assert done.returncode == 0
     assert f"{SETTINGS[type(rule)][0]} has an effect" in done.stdout
+
+
+def test_a_setting_of_init_may_follow_a_schedule():
+    run = a_run("xla", own.FeedbackAlignment(scale=Linear(2.0, 1.0)))
+    plain = a_run("xla", own.FeedbackAlignment(scale=2.0))
+    assert np.array_equal(run.init().layers[0].B, plain.init().layers[0].B)
 
 
 # What `update` is told ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from coexplore.rules import Layer, Message, Outcome, Rule, Sizes
 from coexplore.rules.baseline import Baseline
 from coexplore.rules.eligibility import filled
 from coexplore.rules.layer import PartParams, likelihood
-from coexplore.settings import Scalar
+from coexplore.settings import Scalar, worked_out
 from coexplore.tasks.base import Task
 from coexplore.units import Affine, Weighted, drive, evenly, outer, sent
 
@@ -85,6 +85,7 @@ def root_keys(seed: int | UInt[Array, ""]) -> tuple[Key[Array, ""], Key[Array, "
 @functools.partial(jit, static_argnames="sizes")
 def init(network: Network, sizes: tuple[int, ...], key: Key[Array, ""]) -> Params:
     """Parameters before learning; `sizes` are those of the observation, the hidden layers and the output."""
+    network = worked_out(network, 0.0)
     *keys, output_key, critic_key = jax.random.split(key, len(sizes))
     shapes = [Sizes(*shape, sizes[-1]) for shape in zip(sizes, sizes[1:], sizes[2:], strict=False)]
     hidden = [rule.init(*each) for rule, *each in zip(network.rules, shapes, keys, strict=True)]
