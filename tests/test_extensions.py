@@ -14,11 +14,14 @@ from gymnasium.envs.functional_jax_env import FunctionalJaxEnv
 from gymnasium.experimental.functional import FuncEnv
 
 from coexplore import (
+    Baseline,
     Control,
     Critic,
+    Expectation,
     Linear,
     Local,
     Multiplexer,
+    Probability,
     Run,
     count,
     engines,
@@ -26,6 +29,7 @@ from coexplore import (
     load,
     network,
     number,
+    part,
     tune,
 )
 from coexplore.engines import xla
@@ -306,6 +310,20 @@ def test_an_agents_update_is_told_the_error_of_the_transition_that_follows_its_d
 
 def kind_of(base, **members):
     return type("Wrong", (base,), {"name": f"own-wrong-{base.name}", "__module__": __name__, **members})
+
+
+def test_parts_that_no_field_can_hold_are_refused_where_they_are_written():
+    nameless = type("Nameless", (Baseline,), {"__call__": lambda self, params, layer: Expectation()})
+    twin = type("Twin", (own.RunningMean,), {})
+    for options, line in {
+        (Probability, dict): "options: <class 'dict'> is not allowed; give subclasses of Part",
+        (Probability, Probability()): "options: Probability() is not allowed; give subclasses of Part",
+        (nameless,): "Nameless.name: the part has none; give one, as name = 'running-mean'",
+        (own.RunningMean, twin): "options: running-mean, running-mean: two parts have one name; give each its own",
+    }.items():
+        with pytest.raises(TypeError) as error:
+            part(Probability(), "what is subtracted", options=options)
+        assert str(error.value) == line
 
 
 def test_a_local_rule_has_an_eligibility_and_no_credit():

@@ -78,8 +78,19 @@ def part(default: T, help: str, *, options: tuple[type["Part"], ...], without: t
     """A setting that holds one of the parts in `options`, given by keyword; `default` and `help` as of number.
 
     `without`: settings of these parts that have no effect in this record. A part may be given by its name.
+
+    Raises:
+        TypeError: if an option is no Part, or has no name of its own.
     """
+    for option in options:
+        if not (isinstance(option, type) and issubclass(option, Part)):
+            raise TypeError(f"options: {option!r} is not allowed; give subclasses of Part")
+        if not isinstance(getattr(option, "name", None), str):
+            raise TypeError(f"{option.__name__}.name: the part has none; give one, as name = 'running-mean'")
     named = {option.name: option for option in options}
+    if len(named) < len(options):
+        names = ", ".join(option.name for option in options)
+        raise TypeError(f"options: {names}: two parts have one name; give each its own")
     return eqx.field(
         default=default,
         kw_only=True,
