@@ -154,8 +154,7 @@ def _check_linear(run: Run) -> None:
     """Check that each credit is linear in the signal: over the steps of an environment it is worked out before δ is
     known (for a signal of 1), and multiplied by δ later.
     """
-    one, other = jnp.asarray([0.7]), jnp.asarray([-1.9])
-    found = [_noisy_credits(run, delta) for delta in (one, other, one + other, 2 * one)]
+    found = _noisy_credits(run, jnp.asarray([0.7, -1.9, 0.7 - 1.9, 2 * 0.7]))
     if not_finite(found):
         return  # whose fault that is will be found where it happens in training
     for i, who in enumerate(rule_names(run)):
@@ -169,10 +168,9 @@ def _check_linear(run: Run) -> None:
                 )
 
 
-def _noisy_credits(run: Run, delta: Float[Array, " 1"]) -> Params:
-    """The credits of each layer in a network of random weights, for the same draws whatever the signal."""
+def _noisy_credits(run: Run, deltas: Float[Array, " k"]) -> list[Params]:
+    """The credits of each layer in a network of random weights for each signal, and the same draws for all of them."""
 
-    @jit
     def credits(net: Network, key: Key[Array, ""], delta: Float[Array, " 1"]) -> Params:
         leaves, tree = jax.tree.flatten(jax.eval_shape(run.init))
         keys = jax.random.split(key, len(leaves) + 2)
@@ -182,7 +180,8 @@ def _noisy_credits(run: Run, delta: Float[Array, " 1"]) -> Params:
         return network.credits(net, params, s, activities, [delta] * len(activities))
 
     net = jax.tree.map(np.float32, worked_out(run.network, 0.0))
-    return jax.tree.map(np.asarray, credits(net, jax.random.key(0), delta))
+    every = jit(jax.vmap(credits, (None, None, 0)))(net, jax.random.key(0), deltas[:, None])
+    return [jax.tree.map(lambda leaf, k=k: np.asarray(leaf[k]), every) for k in range(deltas.size)]
 
 
 def _update(run: Run, noted: Sequence[Noted], numbers: Program, data: Any, key: Any) -> Any:
