@@ -308,7 +308,7 @@ def plug_ins(tmp_path, monkeypatch):
 
 
 FAILING = {
-    "tilted": "rule 'tilted': credit is a .*, and should be an Affine of W, b, as the parameters are",
+    "tilted": "rule 'tilted': credit is an array, and should be an Affine of W, b, as the parameters are",
     "raising": "rule 'raising': credit raises KeyError: 'not there'",
     "endless": "rule 'endless': W of credit is not finite, in update 1",
 }

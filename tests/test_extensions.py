@@ -14,17 +14,21 @@ from gymnasium.envs.functional_jax_env import FunctionalJaxEnv
 from gymnasium.experimental.functional import FuncEnv
 
 from coexplore import (
+    Alone,
     Baseline,
     Control,
     Critic,
+    Eligibility,
     Expectation,
     Linear,
     Local,
     Multiplexer,
     Probability,
+    Reward,
     Run,
     count,
     engines,
+    glorot,
     grid,
     load,
     network,
@@ -33,6 +37,7 @@ from coexplore import (
     tune,
 )
 from coexplore.engines import xla
+from coexplore.engines.guard import fault
 from coexplore.report import html
 from coexplore.report.data import report
 from coexplore.store import Store
@@ -310,6 +315,56 @@ def test_an_agents_update_is_told_the_error_of_the_transition_that_follows_its_d
 
 def kind_of(base, **members):
     return type("Wrong", (base,), {"name": f"own-wrong-{base.name}", "__module__": __name__, **members})
+
+
+def with_baseline(base, **members):
+    wrong = kind_of(own.RunningMean, **members)
+    return type("Against", (base,), {
+        "name": "own-against", "__module__": __name__, "__annotations__": {"baseline": Baseline},
+        "baseline": part(wrong(), "what is subtracted", options=(wrong,)),
+    })  # fmt: skip
+
+
+def update(values):
+    return {"update": lambda self, params, *rest: values(getattr(params, "params", params))}
+
+
+WRONG = {
+    "update has means, and the parameters are W, b, mean, seen": (
+        own.Homeostasis, update(lambda params: {"means": params.mean})),
+    "mean of update has shape [D, 2], and should have [2]": (
+        own.Homeostasis, update(lambda params: {"mean": params.W})),
+    "mean of update has numbers of type bool, and should have float32": (
+        own.Homeostasis, update(lambda params: {"mean": params.mean > 0})),
+    "update is an array, and should be a dictionary of parameters by name": (
+        own.Homeostasis, update(lambda params: params.mean)),
+    "W of init has shape [2, D], and should have [D, 2]": (
+        own.Population, {"init": lambda self, sizes, key: glorot(sizes.units, sizes.inputs, key)}),
+    "W of init is None, and should be an array of shape [D, 2]": (
+        own.Population, {"init": lambda self, sizes, key: None}),
+    "init raises ZeroDivisionError: division by zero": (
+        own.Population, {"init": lambda self, sizes, key: 1 / 0}),
+    "eligibility is an array, and should be an Eligibility": (
+        own.Probit, {"eligibility": lambda self, layer, E: layer.h}),
+    "eligibility has V, and the parameters are W, b": (
+        own.Probit, {"eligibility": lambda self, layer, E: Eligibility(V=Alone(layer.h))}),
+    "baseline is Reward(), and should be a Baseline": (own.Population, {"baseline": property(lambda self: Reward())}),
+}  # fmt: skip
+WRONG_BASELINES = {
+    "baseline gives an array, and should give an Expectation": {"__call__": lambda self, params, layer: params.mean},
+    "baseline.update has mode, and the parameters are mean": update(lambda params: {"mode": params.mean}),
+    "baseline.init raises ZeroDivisionError: division by zero": {"init": lambda self, sizes: 1 / 0},
+}
+
+
+@pytest.mark.parametrize("engine", ["xla", "control"])
+def test_wrong_rules_are_told_in_a_line_before_anything_is_trained(engine):
+    kinds = {line: kind_of(base, **members) for line, (base, members) in WRONG.items()}
+    kinds |= {line: with_baseline(own.Eager, **members) for line, members in WRONG_BASELINES.items()}
+    for line, kind in kinds.items():
+        run = a_run(engine, kind(), hidden=2, critic=None)
+        words = line.replace("D,", f"{run.task.size},").replace(" D]", f" {run.task.size}]")
+        assert fault(run) == f"rule {kind.name!r}: {words}"
 
 
 def test_parts_that_no_field_can_hold_are_refused_where_they_are_written():

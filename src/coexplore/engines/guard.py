@@ -28,7 +28,9 @@ from coexplore.engines.watched import (
 from coexplore.laws import Bits, Law, Output, Softmaxes
 from coexplore.network import Network, Params
 from coexplore.programs import in_our_config, jit
-from coexplore.rules import OURS, Rule
+from coexplore.rules import OURS, Outcome, Rule, Sizes
+from coexplore.rules.baseline import Baseline
+from coexplore.rules.learning_signal import Signal
 from coexplore.run.run import Run
 from coexplore.settings import shown, worked_out
 from coexplore.tasks.base import Task
@@ -114,16 +116,23 @@ def _counts(x: Any) -> bool:
 
 def _check_laws(run: Run) -> None:
     """How the layers begin and draw."""
-    for rule, who, D, N in zip(run.rules, rule_names(run), run.sizes, run.hidden, strict=False):
+    shapes = [Sizes(*shape, run.sizes[-1]) for shape in zip(run.sizes, run.sizes[1:], run.sizes[2:], strict=False)]
+    for rule, who, sizes in zip(run.rules, rule_names(run), shapes, strict=True):
         law = _asked(who, rule, "law", lambda law: isinstance(law, Law), "a law, as Bernoulli()")
-        jax.eval_shape(functools.partial(_try_law, who, law, run.batch, D, N), jax.random.key(0))
+        _asked(who, rule, "baseline", lambda baseline: isinstance(baseline, Baseline), "a Baseline")
+        _asked(who, rule, "learning_signal", lambda signal: isinstance(signal, Signal), "a Signal")
+        jax.eval_shape(functools.partial(_try_law, who, rule, law, run.batch, sizes), jax.random.key(0))
 
 
-def _try_law(who: str, law: Law, B: int, D: int, N: int, key: Any) -> Any:
-    law = worked_out(jax.tree.map(jnp.asarray, law), 0.0)
-    params = called(who, "law.init", law.init, D, N, key)
+def _try_law(who: str, rule: Rule, law: Law, B: int, sizes: Sizes, key: Any) -> Any:
+    rule, law = worked_out(rule, 0.0), worked_out(jax.tree.map(jnp.asarray, law), 0.0)
+    D, N, of_law = sizes.inputs, sizes.units, type(rule).init is Rule.init
+    what = "law.init" if of_law else "init"
+    params = called(who, what, rule.law.init, D, N, key) if of_law else called(who, what, rule.init, sizes, key)
     for name, shape in (("W", (D, N)), ("b", (N,))):
-        check_shape(who, f"{name} of law.init", getattr(params, name, None), shape)
+        check_shape(who, f"{name} of {what}", getattr(params, name, None), shape)
+    called(who, "baseline.init", rule.baseline.init, sizes)
+    called(who, "learning_signal.init", rule.learning_signal.init)
     activity = called(who, "law.explore", law.explore, params, jnp.zeros((B, D)), key)
     check_shape(who, "h of law.explore", getattr(activity, "h", None), (B, N))
     return params
@@ -190,7 +199,10 @@ def _update(run: Run, noted: Sequence[Noted], numbers: Program, data: Any, key: 
     if isinstance(run.task, Control):
         from coexplore.engines.control.agent import acted
 
-        return acted(worked_out(watched, jnp.float32(0)), params, jnp.zeros(run.task.size), key)
+        now, s = worked_out(watched, jnp.float32(0)), jnp.zeros(run.task.size)
+        *_, activities = acted(now, params, s, key)
+        outcome = Outcome(jnp.zeros(1), jnp.zeros(1), key, jnp.int32(0))
+        return network.own_updates(now.network, params, s[None], activities, outcome)
     from coexplore.engines.xla import ADAM, update
 
     task = watched.task.holding(data)

@@ -15,8 +15,9 @@ import numpy as np
 
 from coexplore.engines.base import Fault, said
 from coexplore.laws import Law, Output
-from coexplore.rules import Layer, Message, Outcome, Rule, Sizes
+from coexplore.rules import Layer, Local, Message, Outcome, Rule, Sizes
 from coexplore.rules.baseline import Baseline, Expectation
+from coexplore.rules.eligibility import Eligibility
 from coexplore.rules.learning_signal import Signal
 from coexplore.settings import is_ours
 from coexplore.tasks.base import Task
@@ -57,9 +58,14 @@ def check_like(who: str, what: str, found: Any, wanted: Any) -> None:
         raise Fault(f"{who}: {what} has {', '.join(mine)}, and should have {parts}, as the parameters do")
     for name, leaf in mine.items():
         check_shape(who, f"{name} of {what}", leaf, np.shape(theirs[name]))
-        types = jnp.result_type(leaf), jnp.result_type(theirs[name])
-        if types[0] != types[1]:
-            raise Fault(f"{who}: {name} of {what} has numbers of type {types[0]}, and should have {types[1]}")
+        check_type(who, f"{name} of {what}", leaf, theirs[name])
+
+
+def check_type(who: str, what: str, found: Any, wanted: Any) -> None:
+    """Numbers of the same type."""
+    types = jnp.result_type(found), jnp.result_type(wanted)
+    if types[0] != types[1]:
+        raise Fault(f"{who}: {what} has numbers of type {types[0]}, and should have {types[1]}")
 
 
 def _structure(tree: Any) -> Any:
@@ -83,7 +89,9 @@ def too_large(names: list[str]) -> str:
 
 
 def kind(x: Any) -> str:
-    return "None" if x is None else f"{'an' if type(x).__name__[0] in 'AEIOUaeiou' else 'a'} {type(x).__name__}"
+    if x is None or isinstance(x, jax.Array):
+        return "None" if x is None else "an array"
+    return f"{'an' if type(x).__name__[0] in 'AEIOUaeiou' else 'a'} {type(x).__name__}"
 
 
 def _listed(shape: tuple[int, ...]) -> str:
@@ -125,9 +133,20 @@ class WatchedRule(Rule):
         return called(self.who, "init", self.inner.init, sizes, key)
 
     def credit(self, layer: Layer, signal: Any, above: Message) -> Any:
+        if isinstance(self.inner, Local):
+            return self._local_credit(self.inner, layer, signal)
         found = called(self.who, "credit", self.inner.credit, layer, signal, _watched(above, self.noted))
         check_credit(self.who, "credit", found, layer.params)
         return found
+
+    def _local_credit(self, inner: Local, layer: Layer, signal: Any) -> Any:
+        """As Local.credit has it, from a baseline and an eligibility that are looked at."""
+        found = called(self.who, "eligibility", inner.eligibility, layer, self.baseline(layer.parts.baseline, layer))
+        if not isinstance(found, Eligibility):
+            raise Fault(f"{self.who}: eligibility is {kind(found)}, and should be an Eligibility")
+        credits = {name: called(self.who, "eligibility", term.times, signal) for name, term in found.terms.items()}
+        check_update(self.who, "eligibility", credits, layer.params)
+        return found.times(signal, layer.params)
 
     def message(self, layer: Layer, above: Message) -> Message:
         found = called(self.who, "message", self.inner.message, layer, above)
@@ -159,7 +178,10 @@ class WatchedBaseline(Baseline):
         return called(self.who, "baseline.init", self.inner.init, sizes)
 
     def __call__(self, params: Any, layer: Layer) -> Expectation:
-        return called(self.who, "baseline", self.inner, params, layer)
+        found = called(self.who, "baseline", self.inner, params, layer)
+        if not isinstance(found, Expectation):
+            raise Fault(f"{self.who}: baseline gives {kind(found)}, and should give an Expectation")
+        return found
 
     def credit(self, params: Any, layer: Layer) -> Any:
         found = called(self.who, "baseline.credit", self.inner.credit, params, layer)
@@ -214,7 +236,7 @@ def check_credit(who: str, what: str, found: Any, params: Any) -> None:
 
 
 def check_update(who: str, what: str, found: Any, params: Any) -> None:
-    """Check that new values have the names and shapes of parameters."""
+    """Check that new values have the names, shapes and types of parameters."""
     if not isinstance(found, dict):
         raise Fault(f"{who}: {what} is {kind(found)}, and should be a dictionary of parameters by name")
     known = named_leaves(params)
@@ -222,6 +244,7 @@ def check_update(who: str, what: str, found: Any, params: Any) -> None:
         if name not in known:
             raise Fault(f"{who}: {what} has {name}, and the parameters are {', '.join(known) or 'none'}")
         check_shape(who, f"{name} of {what}", leaf, np.shape(known[name]))
+        check_type(who, f"{name} of {what}", leaf, known[name])
 
 
 def _watched(above: Message, noted: Noted) -> Message:
