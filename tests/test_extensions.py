@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import equinox as eqx
 import gymnasium
 import jax
 import jax.numpy as jnp
@@ -36,7 +37,7 @@ from coexplore import (
     part,
     tune,
 )
-from coexplore.engines import xla
+from coexplore.engines import control, xla
 from coexplore.engines.guard import fault
 from coexplore.report import html
 from coexplore.report.data import report
@@ -386,3 +387,34 @@ def test_a_local_rule_has_an_eligibility_and_no_credit():
         kind_of(own.Probit, credit=own.Population.credit)
     with pytest.raises(TypeError, match=r"abstract method '?eligibility"):
         type("Without", (Local,), {"name": "own-without", "title": "none"})()
+
+
+class Unlike(own.RunningMean):
+    """Its U is no matrix of inputs."""
+
+    name = "unlike"
+
+    def init(self, sizes):
+        return OnlyU(jnp.full(sizes.units, 0.5))
+
+    def __call__(self, params, layer):
+        return Expectation(jnp.broadcast_to(params.U, layer.h.shape))
+
+    def update(self, params, layer, outcome):
+        return {"U": 0.5 * params.U}
+
+
+class OnlyU(eqx.Module):
+    U: jax.Array
+
+
+def test_a_parameter_may_be_called_as_one_of_ours_is():
+    """Where observations are scaled, what predicts activity from them takes the scale into its U."""
+
+    class Against(own.Probit):
+        name = "own-unlike"
+        baseline: Baseline = part(Unlike(), "what is subtracted", options=(Unlike,))
+
+    run = a_run("control", Against(), hidden=2, critic=None, task=Control(env=IN_STEPS.env), episodes=2, batch=1)
+    (result,) = control.finish(control.advance(control.start([run]), run.updates))
+    assert result.params.parts[0].baseline.U.tolist() == [0.5 ** (1 + 3 * run.episodes)] * 2

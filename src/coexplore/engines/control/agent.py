@@ -19,6 +19,7 @@ from coexplore.engines.program import BETAS, EPSILON, OPTIONS, Program, each_rat
 from coexplore.network import Network, Params
 from coexplore.programs import jit
 from coexplore.rules import Outcome
+from coexplore.rules.baseline import PairPrediction, Prediction
 from coexplore.rules.layer import PartParams
 from coexplore.run.run import Run
 from coexplore.settings import schedule, worked_out
@@ -214,7 +215,7 @@ def unscaled(params: Params, scale: Scale) -> Params:
         lowest, *others = critic.layers
         critic = CriticParams.of([first(lowest), *others])
     own, *deeper = params.parts
-    if hasattr(own.baseline, "U"):
+    if isinstance(own.baseline, Prediction | PairPrediction):
         own = dataclasses.replace(own, baseline=first(own.baseline, "U", "u"))
     return Params((first(params.layers[0]), *params.layers[1:]), critic, (own, *deeper))
 
