@@ -37,7 +37,7 @@ kernels: .venv/ready
 extremes: .venv/ready
 	$(BIN)/pytest -n 1 -m extremes
 
-# Every rule learns what it should, on every engine; tables of thousands of runs: about three minutes.
+# Every rule learns what it should, on every engine; tables of thousands of runs; further cases: about eight minutes.
 learning: .venv/ready
 	$(BIN)/pytest -m learning
 

@@ -35,6 +35,7 @@ def of_rule(kind, what):
     return dict(conformance._of_rule(kind))[what]()
 
 
+@pytest.mark.learning
 def test_a_setting_without_effect_is_found_and_others_are_not():
     assert of_rule(Idle, "unread has an effect") == "no value of it changes anything; tried 0.5, 0.9"
     assert of_rule(Idle, "scale has an effect") is None

@@ -346,6 +346,7 @@ def test_only_xla_trains_it_and_the_others_say_why(rule):
         assert "depress" not in (engine.supports(Run(rule=Reinforce())) or "")
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("task", [Multiplexer(bits=1), Control(env="CartPole-v1")], ids=["one step", "environment"])
 def test_trained_with_eta_one_post_before_pre_leaves_weights_that_are_antisymmetric(task):
     """On every kind of task: Adam, too, keeps what begins at 0 and whose update is."""

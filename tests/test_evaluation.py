@@ -166,6 +166,7 @@ def test_the_mean_reward_is_that_of_every_state_and_its_interval_has_it():
     assert repr(found.evaluate(episodes=1, deterministic=True)).endswith("over 1 episode, most probable actions")
 
 
+@pytest.mark.learning
 def test_more_episodes_begin_with_the_same_and_another_seed_has_others():
     found = made_up(MUX)
     few, many = found.evaluate(episodes=40).rewards, found.evaluate(episodes=300).rewards

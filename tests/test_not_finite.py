@@ -116,6 +116,7 @@ class LosingEnv(FunctionalJaxEnv):
         super().__init__(Losing(where))
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize(("where", "what"), [("observation", "an observation"), ("reward", "a reward")])
 def test_environments_that_are_functions_are_named_and_end_their_runs_alone(where, what):
     env = f"probe/losing-{where}-v0"

@@ -269,6 +269,7 @@ def test_what_is_no_rule_of_a_module_gets_a_line(own_rule, here, name, why):
     assert done.stderr.startswith(f"coexplore: {why}")
 
 
+@pytest.mark.learning
 def test_runs_of_a_rule_are_listed_where_its_module_lies_or_is_named(own_rule, tmp_path):
     rule = own_rule("scaled_there")
     (tmp_path / "other").mkdir()

@@ -127,6 +127,7 @@ def test_killed_while_runs_are_being_written_a_study_loses_no_run_and_no_bit(tmp
     assert len(contents(tmp_path / "whole")) == 40
 
 
+@pytest.mark.learning
 def test_two_processes_share_a_store_and_train_no_run_twice(tmp_path, environment, undisturbed):
     words = [sys.executable, "-c", STUDY, str(tmp_path), "0"]
     both = [subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]

@@ -152,6 +152,7 @@ def test_map_propagation_under_straight_through_is_refused_for_a_graded_reward()
 COMMAND = Path(sys.executable).parent / "coexplore"
 
 
+@pytest.mark.learning
 def test_the_command_trains_and_shows_the_accuracy():
     words = "train backprop --task digits --rewards loss --units 8 --episodes 1600 --seeds 2"
     done = subprocess.run([COMMAND, *words.split()], capture_output=True, text=True, check=False)

@@ -87,6 +87,7 @@ def test_groups_are_no_wider_than_their_runs_need(runs, sizes, widths, monkeypat
     assert max(map(len, xla.groups(runs))) == min(8, len(runs))
 
 
+@pytest.mark.learning
 def test_a_result_states_its_width_and_no_neighbour_changes_a_bit(monkeypatch):
     monkeypatch.setattr(xla, "widths", lambda: (2, 8))
     runs = grid(TINY, seed=range(9))
