@@ -196,7 +196,7 @@ def test_a_hundred_deaths_of_two_processes_that_share_a_study_lose_nothing_and_c
     words = [sys.executable, "-W", "ignore", HERE / "kills.py", tmp_path / "studies", "100"]
     done = subprocess.run(words, check=True, env={**os.environ, **cache}, stdout=subprocess.PIPE, text=True)
     print(done.stdout)
-    assert done.stdout.splitlines()[-1].startswith("100 kills")
+    assert int(done.stdout.splitlines()[-1].split(" kills")[0]) >= 100  # the last two may fall together
     whole = bits(tmp_path / "studies" / "whole")
     killed = [path for path in (tmp_path / "studies").iterdir() if path.name.isdecimal()]
     assert len(killed) >= 1
