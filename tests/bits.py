@@ -87,7 +87,7 @@ def bits(tensor):
 
 
 def in_bits(found):
-    """The same with a hash in each tensor's place."""
+    """The runs with a hash in each tensor's place."""
     return {name: {**one, "tensors": {x: bits(y) for x, y in one["tensors"].items()}} for name, one in found.items()}
 
 
@@ -167,7 +167,7 @@ def record_sample():
 
 
 def sizes(found):
-    """The same with shape and sum of absolute values in each tensor's place."""
+    """The runs with shape and sum of absolute values in each tensor's place."""
     return {name: {**one, "tensors": {x: _size(y) for x, y in one["tensors"].items()}} for name, one in found.items()}
 
 

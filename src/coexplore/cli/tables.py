@@ -41,7 +41,7 @@ def result_table(results: list[Result], what: str = "reward", most: int = MOST_R
 
 
 def result_text(results: list[Result], form: str) -> str:
-    """The same table with all settings, in one of the FORMATS that is a text."""
+    """The table of `result_table` with all settings, in one of the FORMATS that is a text."""
     if form == "csv":
         rows = number_rows(results)
         columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -57,7 +57,7 @@ def result_text(results: list[Result], form: str) -> str:
 
 
 def number_rows(results: list[Result]) -> list[dict[str, Cell]]:
-    """The same table with each number by itself, named as the columns of a frame are: `last_mean`, `last_sd` …"""
+    """A row for each setting with each number by itself, named by its score: `last_mean`, `last_sd` …"""
     groups = by_purpose(results)
     named = labels([setting for setting, _ in groups])
     rows = []

@@ -81,7 +81,7 @@ class Message(eqx.Module):
         return jax.vmap(self.of_drive, in_axes=1, out_axes=1)(drive(self.params, h)[:, None] + flips)
 
     def of_bits(self) -> "Message":
-        """The same as a function of H where 2H − 1 is sent: Wᵀ(2H − 1) + b = (2W)ᵀH + b − Wᵀ1."""
+        """This message as a function of H where 2H − 1 is sent: Wᵀ(2H − 1) + b = (2W)ᵀH + b − Wᵀ1."""
         W, b = self.params.W, self.params.b
         return Message(Affine(2 * W, b - W.sum(axis=0)), self.of_drive, self.graded, self.of_output)
 

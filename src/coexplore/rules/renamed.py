@@ -78,13 +78,13 @@ def advice(rule: str, name: str, value: Json) -> str | None:
 
 
 def selection(rule: str, name: str, value: str) -> str | None:
-    """The same for those who select among results: `baseline=chains,baseline-chains=4`."""
+    """A former setting as one selects results by it now: `baseline=chains,baseline-chains=4`."""
     now = settings_now(rule, name, value)
     return ",".join(f"{key.replace('_', '-')}={each}" for key, each in now.items()) if now else None
 
 
 def keywords(rule: str, name: str, value: object, specs: Mapping[str, Spec]) -> str | None:
-    """The same for those who make a rule in Python, whose settings have these specs: `baseline=Chains(chains=4)`."""
+    """A former setting as a keyword of a rule with these specs: `baseline=Chains(chains=4)`."""
     now = settings_now(rule, name, value)
     if now is None:
         return advice(rule, name, value) and "learning_signal and baseline"
